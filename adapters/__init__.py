@@ -1,0 +1,1 @@
+"""Doors to the outside: chat platforms and model servers."""

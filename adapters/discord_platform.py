@@ -1,0 +1,332 @@
+"""Discord as a chat platform, on discord.py: see `bot.ports.Platform` and docs/architecture.md."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import aiohttp
+import discord
+
+from adapters.discord_audiences import PLATFORM, Audiences, place, place_of
+from adapters.discord_client import Client, intents, redirect
+from adapters.discord_commands import CommandSpec, digest, to_payload
+from adapters.discord_delivery import Delivery
+from adapters.discord_events import Self, of_guild
+from adapters.discord_gap import Gap, own_ids
+from adapters.discord_incoming import Incoming
+from adapters.discord_interactions import Interactions
+from adapters.discord_invite import (
+    MESSAGE_CONTENT,
+    SERVER_MEMBERS,
+    explain_intents,
+    missing_intents,
+)
+from adapters.discord_recorder import GuildMessages, Recorder
+from adapters.discord_state import Hooks, KeyValue, Ledger, Rules
+from bot.errors import PlatformUnavailable
+from bot.messages import InboxEvent, IncomingMessage, ReplyStream
+from bot.ports import Inbox
+from memory.ports import Clock
+from memory.types import Person, Readable
+
+log = logging.getLogger(__name__)
+
+COMMANDS_HASH: Final = "discord.commands"
+"""Hash of the commands that Discord was last told of: it allows 200 creations a day."""
+GREETED: Final = "discord.greeted."
+"""+ guild id: the notice of what is stored was posted."""
+DELETED_PLACE_LIMIT: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where Discord is and how the connection is watched. None: Discord's own addresses."""
+
+    api_url: str | None = None
+    """Such as https://discord.com/api/v10."""
+    gateway_url: str | None = None
+    heartbeat_timeout: float = 60.0
+    """Seconds without any word from the gateway after which the socket is given up."""
+    guild_timeout: float = 2.0
+    """Seconds without a further guild after which all are taken to have come."""
+    edit_interval: float = 1.2
+    """Seconds between two edits of an answer that is being streamed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """State of the connection, for the health endpoint."""
+
+    connected: bool
+    last_inbound: datetime | None
+    """When an event was last put into the inbox (UTC)."""
+    latency: float
+    """Seconds from heartbeat to acknowledgement; infinite or NaN when not known."""
+    missing_intents: tuple[str, ...]
+
+
+class DiscordPlatform:
+    """One bot user on Discord. Everything it needs is handed to it; it reads no settings."""
+
+    name = PLATFORM
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        inbox: Inbox,
+        keep: KeyValue,
+        ledger: Ledger,
+        rules: Rules,
+        commands: Sequence[CommandSpec],
+        hooks: Hooks,
+        clock: Clock,
+        connection: Connection | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._token = token
+        self._inbox = inbox
+        self._keep = keep
+        self._ledger = ledger
+        self._rules = rules
+        self._commands = tuple(commands)
+        self._hooks = hooks
+        self._clock = clock
+        self._connection = connection or Connection()
+        self._monotonic = monotonic
+        self._live = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._greeting = asyncio.Lock()
+        self._missing: tuple[str, ...] = ()
+        self._recorder = Recorder(
+            inbox=inbox, keep=keep, ledger=ledger, rules=rules, me=self._self, clock=clock
+        )
+        self._interactions = Interactions(
+            recorder=self._recorder,
+            keep=keep,
+            rules=rules,
+            commands=self._commands,
+            suggest=hooks.suggest,
+            audiences=lambda: self._audiences,
+            me=self._self,
+        )
+        self._wire(missing=())
+
+    def lane(self, event: InboxEvent) -> str:
+        """See `bot.ports.Platform`."""
+        return str(event.payload["conversation"])
+
+    async def run(self) -> None:
+        """Receive events until cancelled.
+
+        Raises PlatformUnavailable when the token is refused or Discord cannot be reached at the
+        start; later, discord.py reconnects and resumes by itself.
+        """
+        self._ended.clear()
+        redirect(self._connection.api_url, self._connection.gateway_url)
+        try:
+            self._wire(missing=await self._ask_for_missing_intents())
+            await self.client.login(self._token)
+            await self._stay_connected()
+        except discord.LoginFailure as refused:
+            raise PlatformUnavailable(
+                "Discord refused the token", fix="Set DISCORD_TOKEN to the bot's current token."
+            ) from refused
+        except discord.PrivilegedIntentsRequired as refused:
+            wanted = explain_intents((MESSAGE_CONTENT, SERVER_MEMBERS))
+            raise PlatformUnavailable("Discord refused the intents", fix=wanted) from refused
+        except (discord.DiscordException, aiohttp.ClientError, OSError) as failed:
+            raise PlatformUnavailable(f"Discord cannot be used: {failed}") from failed
+        finally:
+            self.connected(False)
+            self._ended.set()
+            await self.client.close()
+
+    async def incoming(self, event: InboxEvent) -> IncomingMessage | None:
+        """See `bot.ports.Platform`. Waits for the gateway: who may read what is not known
+        without it. Raises PlatformUnavailable when `run` has ended.
+        """
+        await self._until_live()
+        return await self._incoming.read(event)
+
+    async def deliver(
+        self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
+    ) -> str | None:
+        """See `bot.ports.Platform`."""
+        return await self._delivery.deliver(event, message, reply)
+
+    async def readable_by(self, who: Person) -> Readable:
+        """What a person can read now: their DM and their mutual guilds."""
+        return await self._audiences.of_person(int(who.name), None)
+
+    async def read_gap(self) -> None:
+        """Look again for missed messages, edits and deletions in followed conversations."""
+        await self._gap.read()
+
+    def health(self) -> Health:
+        return Health(
+            self._live.is_set(), self._recorder.last_inbound, self.client.latency, self._missing
+        )
+
+    def explain(self) -> str:
+        """What the application has not been allowed, and how to allow it; empty if nothing."""
+        return explain_intents(self._missing)
+
+    # What the client tells (adapters.discord_client.Listener).
+
+    async def setting_up(self) -> None:
+        payload = to_payload(self._commands)
+        current = f"{self.client.application_id}:{digest(payload)}"
+        if await self._keep.get(COMMANDS_HASH) != current:
+            assert self.client.application_id is not None
+            await self.client.http.bulk_upsert_global_commands(self.client.application_id, payload)
+            await self._keep.put(COMMANDS_HASH, current)
+            log.info("commands sent to Discord")
+
+    def connected(self, live: bool) -> None:
+        if live:
+            self._live.set()
+        else:
+            self._live.clear()
+            self._audiences.forget_all()
+
+    async def ready(self) -> None:
+        for guild in self.client.guilds:
+            await self.joined(guild)
+        await self._gap.read()
+
+    async def said(self, message: discord.Message) -> None:
+        await self._recorder.message(message)
+
+    async def edited(self, message: discord.Message) -> None:
+        await self._recorder.edit(message)
+
+    async def deleted(self, guild_id: int | None, channel_id: int, ids: Sequence[int]) -> None:
+        channel: GuildMessages | None = None
+        if guild_id is None:
+            here = await self._recorder.place_of_direct(channel_id)
+        else:
+            channel = self._known_channel(guild_id, channel_id)
+            here = place_of(guild_id, channel_id, channel)
+        if here is not None:
+            await self._recorder.delete(here, channel_id, channel, ids)
+
+    async def channel_gone(self, guild_id: int, channel_id: int, parent_id: int | None) -> None:
+        here = place(guild_id, parent_id or channel_id)
+        stored = await self._ledger.stored(here, DELETED_PLACE_LIMIT)
+        if parent_id is None:
+            ids = [int(message_id) for _, message_id in stored]
+        else:
+            ids = own_ids(stored, channel_id, here)
+        await self._recorder.delete(here, channel_id, None, ids)
+
+    async def called(self, interaction: discord.Interaction[Any]) -> None:
+        await self._interactions.handle(interaction)
+
+    async def joined(self, guild: discord.Guild) -> None:
+        """Let the bot say, once in a guild, what is stored there and how to stop it."""
+        async with self._greeting:
+            await self._greet(guild)
+
+    async def _greet(self, guild: discord.Guild) -> None:
+        key = f"{GREETED}{guild.id}"
+        if guild.unavailable or await self._keep.get(key):
+            return
+        usual = [guild.system_channel] if guild.system_channel else []
+        for channel in [*usual, *guild.text_channels]:
+            mine = channel.permissions_for(guild.me)
+            if mine.view_channel and mine.send_messages:
+                await self._recorder.commit(of_guild("joined", guild.id, channel.id, self._clock()))
+                await self._keep.put(key, "yes")
+                return
+
+    async def removed(self, guild_id: int) -> None:
+        await self._keep.put(f"{GREETED}{guild_id}", "")
+        await self._recorder.commit(of_guild("uninstalled", guild_id, guild_id, self._clock()))
+
+    def thread_members_changed(self, thread_id: int) -> None:
+        self._audiences.forget_thread_members(thread_id)
+
+    def _wire(self, *, missing: Sequence[str]) -> None:
+        """Build the client, and what depends on it, for the intents that are granted."""
+        self._missing = tuple(missing)
+        members = SERVER_MEMBERS not in missing
+        self.client = Client(
+            self,
+            intents(message_content=MESSAGE_CONTENT not in missing, members=members),
+            heartbeat_timeout=self._connection.heartbeat_timeout,
+            guild_timeout=self._connection.guild_timeout,
+        )
+        self._audiences = Audiences(
+            self.client, is_live=self._live.is_set, members_known=members, clock=self._clock
+        )
+        self._incoming = Incoming(
+            self.client,
+            audiences=self._audiences,
+            recorder=self._recorder,
+            keep=self._keep,
+            rules=self._rules,
+            me=self._self,
+        )
+        self._delivery = Delivery(
+            self.client,
+            inbox=self._inbox,
+            keep=self._keep,
+            recorder=self._recorder,
+            interactions=self._interactions,
+            interval=self._connection.edit_interval,
+            monotonic=self._monotonic,
+        )
+        self._gap = Gap(
+            self.client,
+            recorder=self._recorder,
+            keep=self._keep,
+            ledger=self._ledger,
+            clock=self._clock,
+        )
+
+    async def _ask_for_missing_intents(self) -> list[str]:
+        """Ask Discord what the application may have: asking the gateway for more ends at once."""
+        unprivileged = intents(message_content=False, members=False)
+        async with discord.Client(intents=unprivileged) as asking:
+            await asking.login(self._token)
+            missing = missing_intents(asking.application_flags)
+        for line in explain_intents(missing).splitlines():
+            log.warning("%s", line)
+        return missing
+
+    async def _stay_connected(self) -> None:
+        while not self.client.is_closed():
+            try:
+                await self.client.connect()
+            except (KeyError, TypeError, ValueError, AttributeError):
+                # discord.py stops at an event of a shape that it does not know. A new session
+                # goes on after it, and the gap is read again.
+                log.exception("an event could not be read, connecting anew")
+                self.connected(False)
+                await asyncio.sleep(1)
+
+    async def _until_live(self) -> None:
+        waiting = [asyncio.ensure_future(e.wait()) for e in (self._live, self._ended)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        if not self._live.is_set():
+            raise PlatformUnavailable("not connected to Discord")
+
+    def _known_channel(self, guild_id: int, channel_id: int) -> GuildMessages | None:
+        guild = self.client.get_guild(guild_id)
+        channel = guild.get_channel_or_thread(channel_id) if guild else None
+        return channel if isinstance(channel, GuildMessages) else None
+
+    def _self(self) -> Self:
+        user = self.client.user
+        return Self(user.id if user else 0, self._hooks.redact)

@@ -1,0 +1,88 @@
+"""Receives signed HTTP requests from Slack: the alternative to Socket Mode.
+
+See https://docs.slack.dev/authentication/verifying-requests-from-slack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_sdk.signature import SignatureVerifier
+
+from adapters.slack_calls import SlackUnavailable
+
+PATH = "/slack/events"
+MAX_BODY_BYTES = 1 << 20
+"""Slack's largest bodies hold a message of 40,000 characters in a few copies."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEndpoint:
+    """Where to listen. Port 0 takes a free one."""
+
+    signing_secret: str
+    host: str = "127.0.0.1"
+    port: int = 3000
+
+
+class SlackHttp:
+    """Serves until cancelled."""
+
+    def __init__(self, app: AsyncApp, endpoint: HttpEndpoint) -> None:
+        self._app = app
+        self._endpoint = endpoint
+        self._verifier = SignatureVerifier(endpoint.signing_secret)
+        self.address: str | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        """True while requests can come in."""
+        return self.address is not None
+
+    async def run(self) -> None:
+        """Raises PlatformUnavailable when the port is taken."""
+        server = web.Application(client_max_size=MAX_BODY_BYTES)
+        server.router.add_post(PATH, self._receive)
+        runner = web.AppRunner(server)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, self._endpoint.host, self._endpoint.port)
+            await site.start()
+            host, port = runner.addresses[0][:2]
+            self.address = f"http://{host}:{port}{PATH}"
+            log.info("slack: receiving at %s", self.address)
+            await asyncio.Event().wait()
+        except OSError as error:
+            raise SlackUnavailable(f"cannot listen on port {self._endpoint.port}") from error
+        finally:
+            self.address = None
+            await runner.cleanup()
+
+    async def _receive(self, request: web.Request) -> web.Response:
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            log.warning("slack: refused a body that is too long")
+            raise
+        headers: dict[str, str] = {name.lower(): value for name, value in request.headers.items()}
+        if not self._verifier.is_valid_request(body, headers):
+            log.warning("slack: refused a request of %s bytes with a bad signature", len(body))
+            return web.Response(status=401)
+        try:
+            asked = AsyncBoltRequest(
+                body=body.decode(),
+                query=request.query_string,
+                headers=dict(headers),
+            )
+        except ValueError:
+            log.warning("slack: refused a body of %s bytes that cannot be read", len(body))
+            return web.Response(status=400)
+        return await to_aiohttp_response(await self._app.async_dispatch(asked))

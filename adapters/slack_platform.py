@@ -1,0 +1,245 @@
+"""Slack: mentions, DMs, commands, buttons and the Home tab, over Socket Mode or HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from adapters.slack_app import bolt_app
+from adapters.slack_audiences import SlackDirectory
+from adapters.slack_calls import SlackCalls, web_client
+from adapters.slack_events import (
+    PLATFORM,
+    Redact,
+    SlackIdentity,
+    SlackRules,
+    delivery_of,
+    event_of,
+    is_wanted,
+    lane_of,
+    stripped,
+)
+from adapters.slack_gap import Followed, missed
+from adapters.slack_http import HttpEndpoint, SlackHttp
+from adapters.slack_incoming import SlackIncoming
+from adapters.slack_replies import SlackReplies
+from adapters.slack_socket import SlackSocket
+from adapters.slack_threads import SlackThreads
+from bot.errors import PlatformUnavailable
+from bot.messages import InboxEvent, IncomingMessage, ReplyStream, Surface
+from bot.ports import Inbox
+from memory.ports import Clock
+from memory.types import Audience, Person, Readable
+
+Json = dict[str, Any]
+
+DEFAULT_API_URL = "https://slack.com/api/"
+
+log = logging.getLogger(__name__)
+
+
+async def _nothing_followed() -> Sequence[Followed]:
+    return ()
+
+
+def _listens_nowhere(_: Audience) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class SlackSettings:
+    """Values that the platform runs with."""
+
+    bot_token: str
+    app_token: str = ""
+    """For Socket Mode."""
+    http: HttpEndpoint | None = None
+    """For HTTP instead of Socket Mode."""
+    api_url: str = DEFAULT_API_URL
+    admins: frozenset[Person] = frozenset()
+    rules: SlackRules = field(default_factory=SlackRules)
+    ping_seconds: float = 10.0
+    stream_pace: float = 1.0
+    """Seconds between two pieces of a stream (chat.appendStream allows about 100 a minute)."""
+    edit_pace: float = 1.2
+    """Seconds between two edits of one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What exists once Slack has told who the bot is."""
+
+    me: SlackIdentity
+    directory: SlackDirectory
+    threads: SlackThreads
+    incoming: SlackIncoming
+    replies: SlackReplies
+
+
+class SlackPlatform:
+    """One workspace. Implements `bot.ports.Platform`."""
+
+    def __init__(
+        self,
+        settings: SlackSettings,
+        inbox: Inbox,
+        clock: Clock,
+        redact: Redact,
+        *,
+        listens: Callable[[Audience], bool] = _listens_nowhere,
+        followed: Callable[[], Awaitable[Sequence[Followed]]] = _nothing_followed,
+    ) -> None:
+        """`listens` tells whether everything said in a place is wanted, and must be quick;
+        `followed` gives the conversations to read again after downtime."""
+        self._settings = settings
+        self._inbox = inbox
+        self._clock = clock
+        self._redact = redact
+        self._listens = listens
+        self._followed = followed
+        self._calls = SlackCalls(web_client(settings.bot_token, settings.api_url))
+        self._parts: _Parts | None = None
+        self._starting = asyncio.Lock()
+        self._receiver: SlackSocket | SlackHttp | None = None
+        self._last_inbound: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        return PLATFORM
+
+    @property
+    def is_connected(self) -> bool:
+        """False while nothing can be received, as far as is known."""
+        return self._receiver is not None and self._receiver.is_connected
+
+    @property
+    def last_inbound(self) -> datetime | None:
+        """When Slack sent anything last."""
+        return self._last_inbound
+
+    @property
+    def address(self) -> str | None:
+        """Where HTTP events are received, once `run` has started."""
+        return self._receiver.address if isinstance(self._receiver, SlackHttp) else None
+
+    def lane(self, event: InboxEvent) -> str:
+        return lane_of(event.payload)
+
+    async def incoming(self, event: InboxEvent) -> IncomingMessage | None:
+        return await (await self._ready()).incoming.parse(event)
+
+    async def deliver(
+        self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
+    ) -> str | None:
+        return await (await self._ready()).replies.deliver(event, message, reply)
+
+    async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
+        """Those of the places `used` that the readers of the answer can read at this moment."""
+        parts = await self._ready()
+        alone = message.private_reply or message.surface is Surface.DM
+        only = message.author.person.name if alone else None
+        return await parts.directory.still_readable(used, channel=message.channel, only=only)
+
+    async def run(self) -> None:
+        parts = await self._ready()
+        http = self._settings.http
+        app = bolt_app(
+            self._calls,
+            parts.me,
+            parts.directory,
+            signing_secret=http.signing_secret if http else "",
+            receive=lambda body: self._receive(parts, body),
+        )
+        if http:
+            await self.read_again()
+            self._receiver = SlackHttp(app, http)
+        else:
+            self._receiver = SlackSocket(
+                app,
+                self._settings.app_token,
+                self._settings.api_url,
+                ping_seconds=self._settings.ping_seconds,
+                on_outage_over=self.read_again,
+            )
+        await self._receiver.run()
+
+    async def read_again(self) -> None:
+        """Put what was missed in the followed conversations into the inbox."""
+        parts, count = await self._ready(), 0
+        for followed in await self._followed():
+            try:
+                async for body in missed(self._calls, parts.me, followed, self._clock()):
+                    count += await self._commit(parts, body)
+            except PlatformUnavailable as error:
+                log.warning("slack: a conversation could not be read again: %s", error)
+        log.info("slack: %s events were missed", count)
+
+    # --- starting -----------------------------------------------------------------------
+
+    async def _ready(self) -> _Parts:
+        """Raises PlatformUnavailable, or PlatformRefused when the token is not good."""
+        async with self._starting:
+            if self._parts is None:
+                self._parts = self._build(await self._who_am_i())
+            return self._parts
+
+    async def _who_am_i(self) -> SlackIdentity:
+        answer = await self._calls.read("auth.test")
+        user = str(answer["user_id"])
+        shown = await self._calls.read("users.info", user=user)
+        profile = (shown.get("user") or {}).get("profile") or {}
+        return SlackIdentity(
+            tenant=str(answer["team_id"]),
+            user=user,
+            bot=str(answer.get("bot_id") or ""),
+            name=profile.get("display_name") or profile.get("real_name") or str(answer.get("user")),
+            url=str(answer.get("url") or "https://slack.com/"),
+        )
+
+    def _build(self, me: SlackIdentity) -> _Parts:
+        directory = SlackDirectory(self._calls, me.tenant, self._clock)
+        threads = SlackThreads(self._calls, directory, me, self._redact)
+        incoming = SlackIncoming(
+            me,
+            directory,
+            threads,
+            admins=self._settings.admins,
+            listens=lambda channel: self._listens(directory.audience(channel)),
+            redact=self._redact,
+        )
+        replies = SlackReplies(
+            self._calls,
+            directory,
+            threads,
+            me,
+            self._inbox,
+            stream_pace=self._settings.stream_pace,
+            edit_pace=self._settings.edit_pace,
+        )
+        return _Parts(me, directory, threads, incoming, replies)
+
+    async def _commit(self, parts: _Parts, body: Json) -> bool:
+        """True when the event is new and wanted; then it is on disk. Raises StoreUnavailable."""
+        directory = parts.directory
+        if not is_wanted(
+            body,
+            parts.me,
+            self._settings.rules,
+            lambda channel: self._listens(directory.audience(channel)),
+        ):
+            return False
+        delivery, kept = delivery_of(body), stripped(body, self._redact)
+        event_id = await self._inbox.commit(PLATFORM, parts.me.tenant, delivery, kept)
+        if event_id is None:
+            log.debug("slack: %s was delivered before", delivery)
+        return event_id is not None
+
+    async def _receive(self, parts: _Parts, body: Json) -> None:
+        self._last_inbound = self._clock()
+        parts.directory.note(event_of(body))
+        parts.threads.note(body)
+        await self._commit(parts, body)

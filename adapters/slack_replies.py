@@ -1,0 +1,318 @@
+"""Shows replies in Slack: streamed, split, found again after a crash, complete in any case."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.markdown_parts import split_markdown
+from adapters.slack_audiences import SlackDirectory
+from adapters.slack_calls import (
+    RETRY_DELAYS,
+    SlackBusy,
+    SlackCalls,
+    SlackRefused,
+    SlackUnavailable,
+    Sleep,
+)
+from adapters.slack_events import SlackIdentity
+from adapters.slack_format import (
+    POST_CHARACTERS,
+    body_blocks,
+    end_blocks,
+    fallback,
+    neutralised,
+    to_mrkdwn,
+)
+from adapters.slack_live import (
+    Destination,
+    EditedMessage,
+    LiveMessage,
+    StreamedMessage,
+)
+from adapters.slack_marks import earlier_answer, stamp_for
+from adapters.slack_private import SlackPrivateReplies
+from adapters.slack_texts import say
+from adapters.slack_threads import SlackThreads
+from bot.errors import PlatformRefused, PlatformUnavailable
+from bot.messages import Delta, InboxEvent, IncomingMessage, Reply, ReplyStream, Status, Surface
+from bot.ports import Inbox
+
+Json = dict[str, Any]
+
+GONE = frozenset({"thread_not_found", "message_not_found"})
+"""The question was deleted: there is nothing left to answer."""
+NO_BLOCKS = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
+NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type"})
+
+log = logging.getLogger(__name__)
+
+
+class SlackReplies:
+    """Delivers replies. Safe to use from several tasks, one per conversation."""
+
+    def __init__(
+        self,
+        calls: SlackCalls,
+        directory: SlackDirectory,
+        threads: SlackThreads,
+        me: SlackIdentity,
+        inbox: Inbox,
+        *,
+        stream_pace: float,
+        edit_pace: float,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._calls = calls
+        self._directory = directory
+        self._threads = threads
+        self._me = me
+        self._inbox = inbox
+        self._stream_pace = stream_pace
+        self._edit_pace = edit_pace
+        self._sleep = sleep
+        self._can_stream = True
+        self._private = SlackPrivateReplies(calls, directory, inbox)
+
+    async def deliver(
+        self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
+    ) -> str | None:
+        """See `Platform.deliver`. Raises PlatformUnavailable when it should be tried again."""
+        to = _destination(message)
+        if message.private_reply:
+            return await self._private.send(event, message, await _last(reply))
+        if event.attempts > 1 or event.reply_ref:
+            found = earlier_answer(message, await self._own_messages(to))
+            if found.complete:
+                await _last(reply)
+                return found.complete
+            await self._remove(to, found.remains)
+        try:
+            return await self._answer(event, message, to, reply)
+        except SlackRefused as error:
+            if error.code in GONE:
+                log.info("slack: event %s: the question is gone", event.id)
+                return None
+            return await self._tell_asker(event, message, error)
+
+    # --- one answer ---------------------------------------------------------------------
+
+    async def _answer(
+        self, event: InboxEvent, message: IncomingMessage, to: Destination, reply: ReplyStream
+    ) -> str | None:
+        draft = _Draft()
+        try:
+            final = await self._follow(event, message, to, reply, draft)
+        except Exception:
+            # Half an answer is worse than none when the other half does not come.
+            await self._remove(to, draft.stamps)
+            raise
+        to_asker = final.private or (final.failed and message.surface is not Surface.DM)
+        if final.silent or to_asker:
+            await self._remove(to, draft.stamps)
+            if draft.has_status:
+                await self._show_status(to, "")
+            return None if final.silent else await self._private.send(event, message, final)
+        if draft.uncertain:
+            await self._remove(to, earlier_answer(message, await self._own_messages(to)).remains)
+        return await self._complete(event, message, to, final, draft.live)
+
+    async def _follow(
+        self,
+        event: InboxEvent,
+        message: IncomingMessage,
+        to: Destination,
+        reply: ReplyStream,
+        draft: _Draft,
+    ) -> Reply:
+        """Show the reply as it comes; gives its end."""
+        final: Reply | None = None
+        async for part in reply:
+            match part:
+                case Status():
+                    draft.has_status = await self._show_status(to, part.text) or draft.has_status
+                case Delta():
+                    draft.text += part.text
+                    if draft.live:
+                        await draft.live.show(draft.text)
+                    elif draft.text.strip() and not draft.uncertain:
+                        draft.live = await self._begin(to, message, draft.text)
+                        draft.uncertain = draft.live is None
+                        if draft.live:
+                            await self._inbox.note_reply(event.id, draft.live.ts)
+                case Reply():
+                    final = part
+        return _ended(final)
+
+    async def _complete(
+        self,
+        event: InboxEvent,
+        message: IncomingMessage,
+        to: Destination,
+        final: Reply,
+        live: LiveMessage | None,
+    ) -> str | None:
+        text, end = neutralised(final.text), end_blocks(final, message.locale)
+        stamp = stamp_for(message)
+        rest = await live.finish(text, end, stamp) if live else None
+        first = live.ts if live else None
+        if rest is None:
+            rest = split_markdown(text, POST_CHARACTERS)
+            stale, first = first, None
+            count, offset = len(rest), 0
+        else:
+            stale, count, offset = None, len(rest) + 1, 1
+        for at, part in enumerate(rest):
+            number = at + offset
+            blocks = end if number == count - 1 else []
+            ts = await self._post(to, part, blocks, stamp(number, count))
+            if first is None:
+                first = ts
+                await self._inbox.note_reply(event.id, ts)
+        if stale:
+            await self._remove(to, [stale])
+        if final.file:
+            await self._private.send_file(message, final.file, "")
+        if to.thread:
+            self._threads.joined(to.channel, to.thread)
+        return first
+
+    async def _begin(
+        self, to: Destination, message: IncomingMessage, text: str
+    ) -> LiveMessage | None:
+        """None when the answer has to wait until it is whole."""
+        if self._can_stream and to.thread:
+            try:
+                return await StreamedMessage.start(self._calls, to, text, self._stream_pace)
+            except SlackRefused as error:
+                log.info("slack: no stream here: %s", error)
+                self._can_stream = error.code not in NO_STREAMS
+            except SlackUnavailable as error:
+                log.info("slack: a stream could not be started: %s", error)
+                return None
+        try:
+            ts = await self._post_once(to, "…", [], stamp_for(message)(0, 0))
+        except SlackUnavailable as error:
+            log.info("slack: an answer could not be begun: %s", error)
+            return None
+        return EditedMessage(self._calls, to, ts, self._edit_pace)
+
+    # --- posting ------------------------------------------------------------------------
+
+    async def _post(self, to: Destination, text: str, end: list[Json], metadata: Json) -> str:
+        """Post one part, once, although a failed call may have posted it."""
+        for delay in RETRY_DELAYS:
+            try:
+                return await self._post_once(to, text, end, metadata)
+            except SlackBusy:
+                await self._sleep(delay)
+            except SlackUnavailable:
+                await self._sleep(delay)
+                for posted in await self._own_messages(to):
+                    if posted.get("metadata") == metadata:
+                        return str(posted["ts"])
+        return await self._post_once(to, text, end, metadata)
+
+    async def _post_once(self, to: Destination, text: str, end: list[Json], metadata: Json) -> str:
+        common: Json = {
+            "channel": to.channel,
+            "thread_ts": to.thread,
+            "metadata": metadata,
+            "parse": "none",
+            "link_names": False,
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
+        try:
+            answer = await self._calls.write(
+                "chat.postMessage", text=fallback(text), blocks=[*body_blocks(text), *end], **common
+            )
+        except SlackRefused as error:
+            if error.code not in NO_BLOCKS:
+                raise
+            log.warning("slack: blocks were refused, sending text: %s", error.code)
+            answer = await self._calls.write("chat.postMessage", text=to_mrkdwn(text), **common)
+        return str(answer["ts"])
+
+    async def _remove(self, to: Destination, stamps: Iterable[str]) -> None:
+        for ts in stamps:
+            try:
+                await self._calls.write("chat.delete", channel=to.channel, ts=ts)
+            except (PlatformRefused, PlatformUnavailable) as error:
+                log.warning("slack: half an answer stays in %s: %s", to.channel, error)
+
+    async def _show_status(self, to: Destination, text: str) -> bool:
+        if not to.thread:
+            return False
+        try:
+            await self._calls.write(
+                "assistant.threads.setStatus",
+                channel_id=to.channel,
+                thread_ts=to.thread,
+                status=text,
+            )
+        except (PlatformRefused, PlatformUnavailable) as error:
+            log.debug("slack: no status: %s", error)
+            return False
+        return True
+
+    async def _tell_asker(
+        self, event: InboxEvent, message: IncomingMessage, error: SlackRefused
+    ) -> str | None:
+        log.warning("slack: event %s: %s", event.id, error)
+        reason = f"{error} {error.fix}".strip()
+        text = say("failed_here", message.locale, reason=reason)
+        return await self._private.send_dm(message, Reply(text, failed=True))
+
+    # --- after a crash ------------------------------------------------------------------
+
+    async def _own_messages(self, to: Destination) -> list[Json]:
+        """Raises PlatformUnavailable when Slack cannot tell now."""
+        method = "conversations.replies" if to.thread else "conversations.history"
+        arguments: Json = {"channel": to.channel, "include_all_metadata": "true"}
+        if to.thread:
+            arguments["ts"] = to.thread
+        pages = self._calls.pages(method, "messages", **arguments)
+        return [message async for message in pages if self._me.wrote(message)]
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An answer while it is written."""
+
+    text: str = ""
+    live: LiveMessage | None = None
+    uncertain: bool = False
+    """It could not be begun, or it is not known whether it was: it waits for its end."""
+    has_status: bool = False
+
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        return (self.live.ts,) if self.live else ()
+
+
+def _destination(message: IncomingMessage) -> Destination:
+    in_thread = message.arguments.get("event") != "joined"
+    return Destination(
+        channel=message.channel,
+        thread=(message.thread or message.message_id) if in_thread else None,
+        recipient=message.author.person.name,
+        tenant=message.tenant,
+    )
+
+
+async def _last(reply: ReplyStream) -> Reply:
+    final: Reply | None = None
+    async for part in reply:
+        if isinstance(part, Reply):
+            final = part
+    return _ended(final)
+
+
+def _ended(final: Reply | None) -> Reply:
+    if final is None:
+        raise ValueError("the stream of a reply ended without the reply")
+    return final

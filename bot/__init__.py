@@ -1,0 +1,1 @@
+"""The conversation core shared by all platforms."""

@@ -1,0 +1,5 @@
+"""`python -m bot` is `oboete`."""
+
+from bot.cli import main
+
+main()

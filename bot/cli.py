@@ -1,0 +1,396 @@
+"""The command line. Text by default, `--json` wherever data is printed; no traceback to users.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 130 stopped with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from logging.handlers import RotatingFileHandler
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from adapters.console_platform import DEFAULT_TENANT, NAME, clean, dm, printable
+from bot import app as application
+from bot import doctor as examination
+from bot import export
+from bot.app import App
+from bot.errors import BadSettings, BotFault
+from bot.i18n import translator
+from bot.messages import (
+    Author,
+    EventKind,
+    IncomingMessage,
+    Reply,
+    Surface,
+)
+from bot.settings import Settings, load
+from memory import maintenance
+from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
+from memory.types import Audience, Hit, Person
+
+T = TypeVar("T")
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+cli = typer.Typer(
+    name="oboete",
+    help="Oboete (覚えて): a self-hosted chat bot that remembers.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+facts_cli = typer.Typer(
+    help="What is known about a person.", no_args_is_help=True, rich_markup_mode=None
+)
+cli.add_typer(facts_cli, name="facts")
+
+
+def main() -> NoReturn:
+    """Run the program and exit."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    try:
+        code = cli(standalone_mode=False)
+    except typer.Exit as error:
+        code = error.exit_code
+    except (BadSettings, LeaseHeld, SchemaMismatch) as error:
+        code = _complain(error, USAGE)
+    except (BotFault, MemoryFault) as error:
+        code = _complain(error, FAILED)
+    except BrokenPipeError:
+        code = FAILED
+    except (KeyboardInterrupt, typer.Abort, asyncio.CancelledError):
+        print(file=sys.stderr)  # noqa: T201
+        code = INTERRUPTED
+    except OSError as error:
+        code = _complain(error, FAILED)
+    except Exception as error:  # noqa: BLE001 - the top of the program: usage errors and surprises
+        code = _explain(error)
+    _flush()
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(error: BaseException, code: int) -> int:
+    fix = f" {error.fix}" if isinstance(error, BotFault) and error.fix else ""
+    print(f"oboete: {error}{fix}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+def _explain(error: Exception) -> int:
+    """Show a usage error as the command-line library words it, and a bug as one line."""
+    show = getattr(error, "show", None)
+    if callable(show):
+        show()
+        return int(getattr(error, "exit_code", USAGE))
+    logging.getLogger(__name__).debug("unexpected", exc_info=error)
+    print(f"oboete: an unexpected error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+    return FAILED
+
+
+def _flush() -> None:
+    """Write out what is left; a reader that has gone away is no error worth a traceback."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+LOG_FILE = "oboete.log"
+
+
+def _settings(*, log_to_file: bool = False) -> Settings:
+    """Load the settings and start the log: on stderr, or, for a talk, in the data folder."""
+    settings = load()
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if log_to_file:
+        with contextlib.suppress(OSError):
+            settings.data_dir.mkdir(parents=True, exist_ok=True)
+            handler = RotatingFileHandler(settings.data_dir / LOG_FILE, maxBytes=1 << 20)
+    logging.basicConfig(
+        level=settings.log_level.upper(),
+        handlers=[handler],
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    return settings
+
+
+def _run(work: Callable[[App], Awaitable[T]], settings: Settings | None = None) -> T:
+    """Open the app, do the work, close the app."""
+
+    async def inside() -> T:
+        async with application.opened(settings or _settings()) as app:
+            return await work(app)
+
+    return asyncio.run(inside())
+
+
+def _print(text: str) -> None:
+    print(printable(text))  # noqa: T201
+
+
+def _print_json(data: Any) -> None:
+    print(json.dumps(data, ensure_ascii=False, indent=2))  # noqa: T201
+
+
+# -- who and where -------------------------------------------------------------------------------
+
+
+def person_of(name: str) -> Person:
+    """`platform:tenant:id`, or a bare name on the console."""
+    return _address(Person, name)
+
+
+def channel_of(name: str) -> Audience:
+    """`platform:tenant:id`, or the bare name of a console channel."""
+    return _address(Audience, name.removeprefix("#"))
+
+
+Address = TypeVar("Address", Person, Audience)
+
+
+def _address(kind: type[Address], name: str) -> Address:
+    text = clean(name).strip()
+    try:
+        return kind.parse(text) if ":" in text else kind(NAME, DEFAULT_TENANT, text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{printable(name)!r} is neither a name nor platform:tenant:id"
+        ) from error
+
+
+User = Annotated[str, typer.Option("--user", help="Whose: a name, or platform:tenant:id")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask")]
+
+
+# -- talking -------------------------------------------------------------------------------------
+
+
+@cli.command()
+def chat(
+    user: Annotated[str, typer.Option("--user", help="Who you are")] = "",
+    channel: Annotated[
+        str, typer.Option("--channel", help="Talk in this channel instead of a DM")
+    ] = "",
+    private: Annotated[bool, typer.Option("--private", help="The channel is private")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show how each answer came about")] = False,
+) -> None:
+    """Talk in the terminal."""
+    if private and not channel:
+        raise typer.BadParameter("--private needs --channel")
+    person = person_of(user or os.environ.get("USER") or "me")
+    place = channel_of(channel) if channel else None
+    settings = _settings(log_to_file=True)
+
+    async def work(app: App) -> bool:
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            say = translator(settings.locale)
+            model = app.model.name if app.model else say("no language model: I remember and find")
+            _print(say("Oboete ({model}). /memory help lists commands; Ctrl-D ends.", model=model))
+        return await application.chat(app, person, place, private=private, trace=trace)
+
+    if not _run(work, settings):
+        raise typer.Exit(FAILED)
+
+
+# -- facts ---------------------------------------------------------------------------------------
+
+
+async def _command(app: App, person: Person, text: str) -> Reply:
+    """Run a command of the registry as the person, in their own DM."""
+    now = app.clock()
+    message = IncomingMessage(
+        platform=person.platform,
+        tenant=person.tenant,
+        event_id=f"cli-{now.timestamp()}",
+        kind=EventKind.COMMAND,
+        surface=Surface.DM,
+        channel=str(dm(person)),
+        message_id=f"cli-{now.timestamp()}",
+        author=Author(
+            person,
+            person.name,
+            time_zone=app.settings.time_zone,
+            is_admin=str(person) in app.settings.admins,
+        ),
+        text=text,
+        sent_at=now,
+        audience=dm(person),
+        readable=await app.readable(person, None),
+        conversation=str(dm(person)),
+        locale=app.settings.locale,
+        private_reply=True,
+    )
+    return await app.commands.run(text, message, translator(app.settings.locale))
+
+
+def _facts_command(user: str, text: str, *, as_json: bool = False) -> None:
+    async def work(app: App) -> Reply:
+        return await _command(app, person_of(user), text)
+
+    reply = _run(work)
+    if as_json:
+        _print_json(export.facts(reply.facts or reply.learned))
+    else:
+        _print(reply.text)
+        for choice in reply.choices:
+            if "--yes" not in choice.command and choice.danger:
+                raise typer.Exit(FAILED)
+
+
+@facts_cli.command("list")
+def facts_list(user: User, as_json: AsJson = False) -> None:
+    """List what is known about a person."""
+    _facts_command(user, "list", as_json=as_json)
+
+
+@facts_cli.command("search")
+def facts_search(user: User, words: list[str], as_json: AsJson = False) -> None:
+    """Search what a person may read."""
+    _facts_command(user, f"search {' '.join(map(clean, words))}", as_json=as_json)
+
+
+@facts_cli.command("add")
+def facts_add(user: User, text: list[str], as_json: AsJson = False) -> None:
+    """Remember something for a person."""
+    _facts_command(user, f"remember {' '.join(map(clean, text))}", as_json=as_json)
+
+
+@facts_cli.command("forget")
+def facts_forget(user: User, what: list[str], yes: Yes = False) -> None:
+    """Forget by numbers, by words, or everything."""
+    _facts_command(user, f"forget {' '.join(map(clean, what))}{' --yes' if yes else ''}")
+
+
+@facts_cli.command("export")
+def facts_export(user: User, markdown: Annotated[bool, typer.Option("--markdown")] = False) -> None:
+    """Print everything a person may take with them, as JSON or Markdown."""
+
+    async def work(app: App) -> Reply:
+        return await _command(app, person_of(user), f"export {'markdown' if markdown else 'json'}")
+
+    reply = _run(work)
+    assert reply.file is not None
+    _print(reply.file.data.decode("utf-8"))
+
+
+# -- searching -----------------------------------------------------------------------------------
+
+
+@cli.command()
+def search(
+    query: list[str],
+    user: Annotated[str, typer.Option("--user", help="Who asks")] = "",
+    channel: Annotated[str, typer.Option("--channel", help="Where it is asked")] = "",
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each signal gave")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100)] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Search alone, without an answer."""
+    if bool(user) == bool(channel):
+        raise typer.BadParameter("give either --user or --channel: it decides what is readable")
+
+    async def work(app: App) -> list[Hit]:
+        person = person_of(user) if user else None
+        readable = await app.readable(person, channel_of(channel) if channel else None)
+        return await app.memory.recall(clean(" ".join(query)), readable, limit)
+
+    hits = _run(work)
+    if as_json:
+        _print_json({"hits": [_hit(hit) for hit in hits]})
+        return
+    for number, hit in enumerate(hits, start=1):
+        signals = " ".join(f"{name}={value:+.2f}" for name, value in hit.signals)
+        detail = f"  [{signals}]" if explain else ""
+        day = hit.said_at.date().isoformat()
+        _print(f"{number}. {hit.score:+.2f} {day} {' '.join(hit.text.split())}{detail}")
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "kind": hit.ref.kind.name.lower(),
+        "id": hit.ref.id,
+        "score": hit.score,
+        "text": hit.text,
+        "audience": str(hit.audience),
+        "said_at": export.instant(hit.said_at),
+        "signals": dict(hit.signals),
+    }
+
+
+# -- operations ----------------------------------------------------------------------------------
+
+
+@cli.command()
+def run(
+    http: Annotated[bool, typer.Option("--http", help="Slack over HTTP, not Socket Mode")] = False,
+) -> None:
+    """Start every platform that has tokens."""
+    settings = _settings()
+    _run(lambda app: application.run(app, http=http), settings)
+
+
+@cli.command()
+def migrate() -> None:
+    """Bring the database to the newest schema."""
+    settings = _settings()
+    application.migrate(settings)
+    _print("The database is at the newest schema.")
+
+
+@cli.command()
+def reindex() -> None:
+    """Build keyword entries and vectors anew from the stored texts."""
+
+    async def work(app: App) -> tuple[int, int]:
+        count = await app.database.write(lambda s: maintenance.reindex(s, app.clock()))
+        await app.memory.embedding.drain()
+        return count, await app.memory.embedding.waiting()
+
+    count, waiting = _run(work)
+    left = f" {waiting} still wait for the embedding model." if waiting else ""
+    _print(f"Indexed {count} records.{left}")
+
+
+@cli.command()
+def check(as_json: AsJson = False) -> None:
+    """Prove that rows, keyword entries and vectors agree."""
+
+    async def work(app: App) -> list[str]:
+        return await app.database.read(lambda s: maintenance.check(s, app.ledger))
+
+    problems = _run(work)
+    if as_json:
+        _print_json({"problems": problems})
+    elif not problems:
+        _print("Everything agrees.")
+    else:
+        for problem in problems:
+            _print(f"- {problem}")
+    if problems:
+        raise typer.Exit(FAILED)
+
+
+@cli.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Examine settings, database, models and tokens; say what to fix."""
+    findings = asyncio.run(examination.examine())
+    if as_json:
+        _print_json({"findings": [finding.as_data() for finding in findings]})
+    else:
+        for finding in findings:
+            _print(str(finding))
+    if any(not finding.ok for finding in findings):
+        raise typer.Exit(FAILED)

@@ -1,0 +1,110 @@
+"""Commands in plain words, in English and Japanese."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memory.analysis import question
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A command that somebody said instead of typing it."""
+
+    command: str
+    """Name in the registry, or `correct`."""
+    argument: str = ""
+
+
+_END = r"[\s.!。！]*$"
+_PLEASE = r"^\s*(?:please,?\s+|hey,?\s+|ok(?:ay)?,?\s+)?"
+_JA_PLEASE = r"(?:ください|下さい|くれ(?:ますか)?|ほしい|もらえますか|ね|よ)?"
+
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), command)
+    for pattern, command in (
+        (
+            _PLEASE
+            + r"forget (?:everything|all)(?: (?:about me|you know(?: about me)?|I said))?"
+            + _END,
+            "forget everything",
+        ),
+        (
+            r"^\s*(?:私の?(?:こと|情報)?(?:は|を|の?ことは?)?)?(?:全部|すべて|全て|何もかも)(?:を)?忘れて"
+            + _JA_PLEASE
+            + _END,
+            "forget everything",
+        ),
+        (
+            _PLEASE
+            + r"(?:what do you (?:know|remember) about me|list (?:my )?(?:facts|memories))[?？]?"
+            + _END,
+            "list",
+        ),
+        (
+            r"^\s*(?:私|僕|俺|わたし|自分)(?:について|のこと)(?:を|は|、)?(?:何|なに)を?(?:知って|覚えて)\S*?[?？]?"
+            + _END,
+            "list",
+        ),
+        (_PLEASE + r"(?:undo(?: that| it)?|take that back)" + _END, "undo"),
+        (r"^\s*(?:取り消して?|取消|元に戻して)" + _JA_PLEASE + _END, "undo"),
+        (_PLEASE + r"export (?:my|all my) (?:data|facts|memories|memory)" + _END, "export"),
+        (
+            r"^\s*(?:私の)?(?:データ|記憶)を(?:書き出して|エクスポートして)" + _JA_PLEASE + _END,
+            "export",
+        ),
+        (r"^\s*why(?: did you say that)?[?？]" + _END, "why"),
+        (r"^\s*(?:なぜ|なんで|どうして)(?:そう(?:言った|思った)の?)?[?？]" + _END, "why"),
+        (
+            r"^\s*(?:no,?\s+)?that(?:'|’)?s (?:wrong|not right|incorrect)[,.;:]?\s*"
+            r"(?:it(?:'|’)?s|it is)\s+(?P<rest>.+?)" + _END,
+            "correct",
+        ),
+        (
+            r"^\s*(?:それは?|いや、?)?(?:違う|違います|間違い(?:です)?)(?:よ|ね)?[、。,.\s]+(?P<rest>.+?)(?:です|だよ|だ)?"
+            + _END,
+            "correct",
+        ),
+        (
+            _PLEASE
+            + r"remember(?:\s+that|\s+this)?\s*[:,]?\s+"
+            + r"(?!when\b|how\b|what\b|who\b|where\b|to\b)(?P<rest>.+)$",
+            "remember",
+        ),
+        (
+            r"^\s*(?P<rest>.+?)(?:、|,)?(?:(?:という)?(?:こと|の))?(?:を|は|って|と)?(?:覚えて|記憶して|憶えて)(?:おいて)?"
+            + _JA_PLEASE
+            + _END,
+            "remember",
+        ),
+        (_PLEASE + r"forget (?:that |about |what I said about )?(?P<rest>.+?)" + _END, "forget"),
+        (
+            r"^\s*(?P<rest>.+?)(?:(?:という)?(?:の)?こと|の)?(?:は|を|って)?忘れて"
+            + _JA_PLEASE
+            + _END,
+            "forget",
+        ),
+    )
+)
+
+
+def phrase(text: str) -> Phrase | None:
+    """The command that `text` says in plain words, or None for ordinary talk.
+
+    Only a message that is a command as a whole counts; "I often forget my keys" is not one.
+    """
+    for pattern, command in _PATTERNS:
+        found = pattern.match(text)
+        if found is None:
+            continue
+        rest = (found.groupdict().get("rest") or "").strip()
+        if command in {"remember", "forget"} and _asks(text):
+            continue
+        return Phrase(command, rest)
+    return None
+
+
+def _asks(text: str) -> bool:
+    """True for questions: "Do you remember my name?" and 覚えてる？ order nothing."""
+    return text.rstrip().endswith(("?", "？")) and question(text).is_question

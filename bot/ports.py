@@ -1,0 +1,107 @@
+"""What the conversation core needs from outside, as Protocols."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from bot.messages import InboxEvent, IncomingMessage, ReplyStream, Turn
+
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class ChatModel(Protocol):
+    """A language model. Safe to call from several tasks at once."""
+
+    @property
+    def name(self) -> str:
+        """As in OBOETE_CHAT_MODEL, such as `ollama:qwen3:4b`."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """False when text leaves this machine."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens prompt and answer may have together."""
+        ...
+
+    def stream(self, turns: Sequence[Turn], *, max_tokens: int) -> AsyncIterator[str]:
+        """Pieces of the answer as they come, without the model's thinking text.
+
+        Raises ModelUnavailable, ModelMissing or ModelTimeout, also in the middle.
+        """
+        ...
+
+    async def structured(
+        self, turns: Sequence[Turn], schema: type[Schema], *, max_tokens: int
+    ) -> Schema:
+        """An answer that fits `schema`, asked once more when the first does not.
+
+        Raises BadModelAnswer when the second does not fit either; else as `stream`.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Returns when the model could answer now. Raises ModelUnavailable or ModelMissing."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Inbox(Protocol):
+    """Events on disk before they are acknowledged. Implemented by the store."""
+
+    async def commit(
+        self, platform: str, tenant: str, delivery: str, payload: dict[str, Any]
+    ) -> int | None:
+        """Store the event durably; None when this delivery is there already.
+
+        Returns its id after the commit has reached the disk. Raises StoreUnavailable.
+        """
+        ...
+
+    async def note_reply(self, event_id: int, reply_ref: str) -> None:
+        """Remember where the answer to the event is being written."""
+        ...
+
+
+class Platform(Protocol):
+    """A chat platform: commits events to the inbox, parses them later, delivers replies."""
+
+    @property
+    def name(self) -> str:
+        """First part of its audiences, such as `console`."""
+        ...
+
+    def lane(self, event: InboxEvent) -> str:
+        """Key of the conversation that the event belongs to, read off its payload alone.
+
+        Events of one lane are handled one after the other, in the order of their arrival.
+        """
+        ...
+
+    async def run(self) -> None:
+        """Receive events until cancelled. Raises PlatformUnavailable when it cannot start."""
+        ...
+
+    async def incoming(self, event: InboxEvent) -> IncomingMessage | None:
+        """Normalise an event of the inbox; None when it does not concern Oboete.
+
+        Computes `audience` and `readable` live. Called again after a crash.
+        """
+        ...
+
+    async def deliver(
+        self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
+    ) -> str | None:
+        """Show the reply: stream, format, split. Returns the platform's id of what was sent.
+
+        Consumes `reply` to its end. Looks for its own earlier answer when
+        `event.reply_ref` is set or `event.attempts` > 1, and does not send it twice.
+        """
+        ...

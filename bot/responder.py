@@ -1,0 +1,400 @@
+"""One message in, one reply out: the ten steps of docs/architecture.md."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bot import prompts
+from bot.commands import Commands, told
+from bot.errors import BotFault, ModelUnavailable
+from bot.extract import Extractor
+from bot.i18n import Translator, translator
+from bot.messages import (
+    Citation,
+    Delta,
+    EventKind,
+    IncomingMessage,
+    Reply,
+    ReplyPart,
+    Status,
+)
+from bot.phrases import phrase
+from bot.ports import ChatModel
+from memory.analysis import Question, Tense, question
+from memory.directory import Directory
+from memory.errors import MemoryFault
+from memory.long_term import LongTermMemory, Remembered
+from memory.ports import Clock
+from memory.retrieve import RELEVANT
+from memory.types import Fact, Hit, Kind, Message, NewMessage, Ref, Role
+
+log = logging.getLogger(__name__)
+
+RECALLED = 12
+"""Records that a model gets to see."""
+
+QUOTED = 3
+"""Most records quoted without a model."""
+
+HISTORY = 40
+"""Turns of the conversation considered for the prompt; the token budget cuts further."""
+
+CLOSE = 0.6
+"""How far below the best match another is still quoted beside it."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is known of one message while it is being answered."""
+
+    message: IncomingMessage
+    say: Translator
+    asked: Question
+    started: float = field(default_factory=time.perf_counter)
+    heard: Message | None = None
+    learned: list[Remembered] = field(default_factory=list)
+    hits: list[Hit] = field(default_factory=list)
+    used: list[Hit] = field(default_factory=list)
+    history: list[Message] = field(default_factory=list)
+    calls: int = 0
+    route: str = "talk"
+
+
+class Responder:
+    """Answers messages. Knows no platform: it is handed a message and hands back a stream."""
+
+    def __init__(
+        self,
+        memory: LongTermMemory,
+        directory: Directory,
+        commands: Commands,
+        extractor: Extractor,
+        model: ChatModel | None,
+        clock: Clock,
+        *,
+        answer_tokens: int,
+    ) -> None:
+        self._memory = memory
+        self._directory = directory
+        self._commands = commands
+        self._extractor = extractor
+        self._model = model
+        self._clock = clock
+        self._answer_tokens = answer_tokens
+
+    async def handle(self, message: IncomingMessage) -> AsyncIterator[ReplyPart]:
+        """Parts of the reply, ending with the whole `Reply`. Never raises for what a person
+        can cause; a failure becomes a short reply with an id that the log names too.
+        """
+        say = translator(await self._locale(message))
+        try:
+            async for part in self._handle(message, say):
+                yield part
+        except (BotFault, MemoryFault) as error:
+            log.warning("message %s was not answered: %s", message.event_id, error)
+            fix = f" {error.fix}" if isinstance(error, BotFault) and error.fix else ""
+            yield Reply(f"{error}{fix}", private=True, failed=True)
+
+    async def hear_only(self, message: IncomingMessage) -> None:
+        """Store a message without answering: refused as busy, or read again after downtime."""
+        await self._hear(message)
+
+    async def sent(self, reply: Reply, platform_id: str) -> None:
+        """Note the platform's id of a reply, for when its words are to be forgotten."""
+        if reply.stored_id is not None:
+            await self._memory.sent_as(reply.stored_id, platform_id)
+
+    async def _handle(self, message: IncomingMessage, say: Translator) -> AsyncIterator[ReplyPart]:
+        if message.kind is EventKind.DELETE:
+            await self._memory.source_deleted(message.audience, message.message_id)
+            yield SILENT
+            return
+        if message.kind in {EventKind.COMMAND, EventKind.ACTION}:
+            yield await self._commands.run(message.text, message, say)
+            return
+        if not message.addressed or message.kind is EventKind.EDIT or not message.answer:
+            await self._hear(message)
+            yield SILENT
+            return
+        spoken = phrase(message.text)
+        if spoken is not None:
+            command = f"{spoken.command} {spoken.argument}".strip()
+            yield await self._commands.run(command, message, say, in_words=True)
+            return
+        if not message.text.strip():
+            yield Reply(say("Tell me something, or ask me about what you told me."))
+            return
+        async for part in self._converse(message, say):
+            yield part
+
+    async def _locale(self, message: IncomingMessage) -> str:
+        chosen = await self._directory.preferences(message.author.person)
+        return chosen.locale or message.locale
+
+    # -- hearing ---------------------------------------------------------------------------------
+
+    async def _hear(self, message: IncomingMessage) -> Message | None:
+        """Store it, unless this place or person is paused; None when it was not stored."""
+        if message.author.is_bot:
+            return None
+        place = await self._directory.place(message.audience)
+        person = await self._directory.preferences(message.author.person)
+        wanted = message.addressed or place.listen
+        if place.paused or person.paused or not wanted or not message.text.strip():
+            return None
+        heard = await self._memory.hear(told(message, message.text), learn=True)
+        return heard.message if heard is not None else None
+
+    async def _learn(self, heard: Message | None) -> list[Remembered]:
+        """Read the facts off a message now, where that is cheap; else it waits in the queue."""
+        if heard is None or not self._extractor.immediate:
+            return []
+        done = await self._extractor.drain(author=heard.author)
+        return done.get(heard.id, [])
+
+    # -- answering -------------------------------------------------------------------------------
+
+    async def _converse(
+        self, message: IncomingMessage, say: Translator
+    ) -> AsyncIterator[ReplyPart]:
+        work = _Work(message, _in_language_of(message, say), question(message.text))
+        work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
+        work.heard = await self._hear(message)
+        work.learned = await self._learn(work.heard)
+        if self._model is None:
+            if work.asked.is_question or not (work.learned or work.asked.is_talk):
+                await self._recall(work)
+                work.used = quotable(work.hits, work.asked)
+            yield await self._finish(work, _without_model(work))
+            return
+        yield Status(work.say("Thinking…"))
+        if not work.asked.is_talk:
+            await self._recall(work)
+        turns = prompts.answer(
+            message,
+            work.hits,
+            work.history,
+            language=work.asked.language,
+            now=self._clock(),
+            budget=self._model.context_tokens - self._answer_tokens,
+        )
+        pieces: list[str] = []
+        work.calls += 1
+        trouble = ""
+        try:
+            async for piece in self._model.stream(turns, max_tokens=self._answer_tokens):
+                pieces.append(piece)
+                yield Delta(piece)
+        except ModelUnavailable as error:
+            log.warning("message %s: the model failed: %s", message.event_id, error)
+            trouble = f"{error} {error.fix}".strip()
+        text = "".join(pieces).strip()
+        if not text:
+            yield await self._quote_instead(work, trouble)
+            return
+        if trouble:
+            text = f"{text}\n\n({trouble})"
+        work.used = [work.hits[n - 1] for n in prompts.cited(text) if 0 < n <= len(work.hits)]
+        yield await self._finish(work, Reply(text))
+
+    async def _quote_instead(self, work: _Work, trouble: str) -> Reply:
+        """The answer when the model gave none: say so, and quote what was found."""
+        work.calls = 0
+        work.used = quotable(work.hits, work.asked)
+        reply = _without_model(work)
+        why = trouble or work.say("The model gave no answer.")
+        return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
+
+    async def _recall(self, work: _Work) -> None:
+        """Search, leaving out what this very message has just taught."""
+        work.route = "memory"
+        hits = await self._memory.recall(
+            work.message.text, work.message.readable, RECALLED + len(work.learned) + 1
+        )
+        own = {item.fact.id for item in work.learned if not item.known}
+        heard = work.heard.id if work.heard else None
+        said_in_facts = {
+            item.message_id for hit in hits if hit.fact is not None for item in hit.fact.evidence
+        }
+        in_history = {item.id for item in work.history}
+        work.hits = [
+            hit
+            for hit in hits
+            if not (hit.fact is not None and hit.fact.id in own)
+            and not (
+                hit.message is not None
+                and (hit.message.id == heard or hit.message.id in said_in_facts | in_history)
+            )
+        ][:RECALLED]
+
+    async def _finish(self, work: _Work, reply: Reply) -> Reply:
+        """Store the reply with its lineage and trace; add citations and what was learned."""
+        preferences = await self._directory.preferences(work.message.author.person)
+        stored_id: int | None = None
+        sources = [hit.ref for hit in (work.hits if work.calls else work.used)]
+        sources += [Ref(Kind.FACT, item.fact.id) for item in work.learned]
+        sources += [Ref(Kind.MESSAGE, item.id) for item in work.history]
+        if work.heard is not None:
+            sources.append(Ref(Kind.MESSAGE, work.heard.id))
+            stored = await self._memory.hear(self._as_message(work.message, reply), learn=False)
+            stored_id = stored.message.id if stored is not None else None
+        trace_id = await self._memory.add_trace(
+            work.message.here,
+            work.message.author.person,
+            work.heard.id if work.heard else None,
+            stored_id,
+            self._steps(work),
+            sources if work.heard is not None else [],
+        )
+        log.info(
+            "answered %s: route=%s hits=%d used=%d learned=%d calls=%d ms=%d",
+            work.message.event_id,
+            work.route,
+            len(work.hits),
+            len(work.used),
+            len(work.learned),
+            work.calls,
+            _milliseconds(work),
+        )
+        learned = () if preferences.quiet else tuple(item.fact for item in work.learned)
+        return replace(
+            reply,
+            citations=citations(work.used, work),
+            learned=learned,
+            trace_id=trace_id,
+            stored_id=stored_id,
+            private=reply.private or work.message.private_reply,
+        )
+
+    def _as_message(self, message: IncomingMessage, reply: Reply) -> NewMessage:
+        return NewMessage(
+            platform_id=f"reply:{message.message_id}:{message.revision}",
+            audience=message.audience,
+            conversation=message.conversation,
+            role=Role.ASSISTANT,
+            author=None,
+            author_name="Oboete",
+            text=reply.text,
+            sent_at=self._clock(),
+        )
+
+    def _steps(self, work: _Work) -> dict[str, Any]:
+        used = {hit.ref for hit in work.used}
+        return {
+            "query": work.message.text if work.route == "memory" and work.heard else "",
+            "route": work.route,
+            "model": self._model.name if self._model else "none",
+            "calls": work.calls,
+            "ms": _milliseconds(work),
+            "hits": [
+                {
+                    "kind": hit.ref.kind.name.lower(),
+                    "id": hit.ref.id,
+                    "score": round(hit.score, 3),
+                    "signals": {name: round(value, 3) for name, value in hit.signals},
+                    "used": hit.ref in used,
+                }
+                for hit in work.hits
+            ],
+        }
+
+
+SILENT = Reply("", silent=True)
+
+
+def quotable(hits: Sequence[Hit], asked: Question) -> list[Hit]:
+    """The hits that answer the question well enough to be quoted, best first.
+
+    A question that asks for a certain attribute is never answered by another one: "Where do I
+    live?" not by a name, however alike the words are.
+    """
+    fitting = [hit for hit in hits if _answers(hit, asked)]
+    relevant = [hit for hit in fitting if hit.score >= RELEVANT]
+    if not relevant:
+        return []
+    best = relevant[0].score
+    return [hit for hit in relevant if hit.score >= best - CLOSE][:QUOTED]
+
+
+def _answers(hit: Hit, asked: Question) -> bool:
+    if hit.fact is None:
+        return hit.message is not None and not question(hit.text).is_question
+    past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
+    if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
+        return False
+    return asked.fits(hit.fact.attribute)
+
+
+def _without_model(work: _Work) -> Reply:
+    """The answer when there is no language model: quote, or say that nothing is known."""
+    say = work.say
+    lines = [_acknowledge(item, say) for item in work.learned]
+    if work.used:
+        lines += [f"{quote(hit, work)} [{n}]" for n, hit in enumerate(work.used, start=1)]
+    elif work.asked.is_question:
+        lines.append(say("I know nothing about that."))
+    elif work.asked.is_talk and not lines:
+        lines.append(say("Hello! Tell me something to remember, or ask me about it."))
+    elif not lines:
+        lines.append(say("I have no language model, so I only remember and find. I found nothing."))
+    return Reply("\n".join(lines))
+
+
+def _acknowledge(item: Remembered, say: Translator) -> str:
+    if item.known:
+        return say("I knew that already: {text}", text=item.fact.text)
+    if item.replaced is not None:
+        return say(
+            "Remembered: {text} (before: {old})", text=item.fact.text, old=item.replaced.text
+        )
+    return say("Remembered: {text}", text=item.fact.text)
+
+
+def quote(hit: Hit, work: _Work) -> str:
+    """The words, who said them and when."""
+    text = " ".join(hit.text.split())
+    day = work.say.date(hit.said_at, work.message.author.time_zone)
+    fact: Fact | None = hit.fact
+    if fact is not None and fact.valid_until is not None:
+        end = work.say.date(fact.valid_until, work.message.author.time_zone)
+        day = f"{day}, {work.say('until {day}', day=end)}"
+    return work.say("“{text}” ({who}, {day})", text=text, who=_who(hit, work), day=day)
+
+
+def _who(hit: Hit, work: _Work) -> str:
+    speaker = hit.fact.speaker if hit.fact else hit.message.author if hit.message else None
+    if speaker is None:
+        return "Oboete"
+    if speaker == work.message.author.person:
+        return work.say("you")
+    names = {person: name for name, person in work.message.references}
+    return names.get(speaker, speaker.name)
+
+
+def citations(used: Sequence[Hit], work: _Work) -> tuple[Citation, ...]:
+    """Where the quoted records come from, numbered as in the text."""
+    numbers = {hit.ref: number for number, hit in enumerate(work.hits, start=1)}
+    found = []
+    for order, hit in enumerate(used, start=1):
+        number = numbers[hit.ref] if work.calls else order
+        link = hit.message.permalink if hit.message else None
+        if hit.fact is not None:
+            link = next((item.permalink for item in hit.fact.evidence if item.permalink), None)
+        day = work.say.date(hit.said_at, work.message.author.time_zone)
+        found.append(Citation(number, f"{_who(hit, work)}, {day}", link))
+    return tuple(found)
+
+
+def _in_language_of(message: IncomingMessage, say: Translator) -> Translator:
+    """Answers come in the language of the question, if there is a catalogue for it."""
+    language = question(message.text).language
+    other = translator(language)
+    return other if other.language == language else say
+
+
+def _milliseconds(work: _Work) -> int:
+    return round((time.perf_counter() - work.started) * 1000)

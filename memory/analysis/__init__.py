@@ -1,0 +1,109 @@
+"""What can be told about a text without a language model, in English and Japanese."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memory.analysis import english, japanese
+from memory.analysis.language import language_of
+from memory.analysis.questions import question
+from memory.analysis.results import SELF, Question, Reading, Sentence, Statement, Tense
+from memory.analysis.sentences import split
+from memory.analysis.time_words import resolve_time
+from memory.types import Span
+
+__all__ = [
+    "SELF",
+    "Question",
+    "Reading",
+    "Sentence",
+    "Statement",
+    "Tense",
+    "language_of",
+    "question",
+    "read",
+    "resolve_time",
+    "split",
+    "statements",
+]
+
+
+def read(text: str, *, speaker_name: str | None = None) -> Reading:
+    """What the patterns can tell about one sentence; an empty reading in other languages."""
+    language = language_of(text)
+    if language == "ja":
+        reading = japanese.read(text)
+    elif language in {"en", "und"}:
+        reading = english.read(text)
+    else:
+        reading = Reading()
+    if speaker_name and reading.subject and reading.subject.casefold() == speaker_name.casefold():
+        # "Taro likes cats", said by Taro.
+        return Reading(SELF, *_rest(reading))
+    return reading
+
+
+def _rest(reading: Reading) -> tuple[str | None, str | None, bool, bool, Tense]:
+    return reading.attribute, reading.value, reading.negated, reading.certain, reading.tense
+
+
+def statements(text: str, *, speaker_name: str) -> list[Statement]:
+    """The sentences of `text` worth remembering, in order.
+
+    Not questions, greetings, thanks, requests, hypotheticals, jokes, code, quotations or
+    control words. A sentence of several clauses with a pattern each gives one statement
+    per clause.
+    """
+    found: list[Statement] = []
+    for sentence in split(text):
+        if english.is_joke(sentence.text) or japanese.is_joke(sentence.text):
+            # "I live on the moon. Just kidding!"
+            found = found[:-1] if _is_short(sentence.text) else found
+            continue
+        if not _is_skipped(sentence.text):
+            found.extend(_stated(sentence, speaker_name))
+    return found
+
+
+def _is_short(text: str) -> bool:
+    return len(text) <= 24
+
+
+def _is_skipped(text: str) -> bool:
+    if not any(character.isalpha() for character in text) or _is_quotation(text):
+        return True
+    asked = question(text)
+    if asked.is_question or asked.is_talk:
+        return True
+    return japanese.is_skipped(text) if language_of(text) == "ja" else english.is_skipped(text)
+
+
+def _is_quotation(text: str) -> bool:
+    """True when most of the sentence stands in quotation marks."""
+    quoted = 0
+    for opening, closing in (('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"), ("«", "»")):
+        start = text.find(opening)
+        end = text.rfind(closing)
+        if 0 <= start < end:
+            quoted = max(quoted, end - start + 1)
+    return quoted * 2 > len(text)
+
+
+def _stated(sentence: Sentence, speaker_name: str) -> Iterator[Statement]:
+    language = language_of(sentence.text)
+    cut = japanese.clauses if language == "ja" else english.clauses
+    for start, end in cut(sentence.text):
+        clause = sentence.text[start:end].strip(" 、,;")
+        offset = sentence.span.start + sentence.text.index(clause, start)
+        reading = read(clause, speaker_name=speaker_name)
+        yield Statement(
+            text=clause,
+            span=Span(offset, offset + len(clause)),
+            subject=reading.subject,
+            attribute=reading.attribute,
+            value=reading.value,
+            negated=reading.negated,
+            certain=reading.certain,
+            tense=reading.tense,
+            language=language,
+        )

@@ -1,0 +1,63 @@
+"""What places and people have chosen, and small facts about the installation."""
+
+from __future__ import annotations
+
+from sqlmodel import Session
+
+from memory.store import places
+from memory.store.database import Database
+from memory.store.places import Place, Preferences
+from memory.types import Audience, Person, Readable
+
+__all__ = ["Directory", "Place", "Preferences"]
+
+
+class Directory:
+    """Settings of places and people. Holds nothing that anybody said."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def place(self, audience: Audience) -> Place:
+        return await self._database.read(lambda s: places.place(s, audience))
+
+    async def set_place(self, audience: Audience, chosen: Place) -> None:
+        await self._database.write(lambda s: places.set_place(s, audience, chosen))
+
+    async def preferences(self, person: Person) -> Preferences:
+        return await self._database.read(lambda s: places.preferences(s, person))
+
+    async def set_preferences(self, person: Person, chosen: Preferences) -> None:
+        await self._database.write(lambda s: places.set_preferences(s, person, chosen))
+
+    async def join(self, audience: Audience, person: Person) -> None:
+        """Note that the person is in a private place of the console."""
+        await self._database.write(lambda s: places.join(s, audience, person))
+
+    async def readable_in_dm(self, person: Person, dm: Audience) -> Readable:
+        """The DM, the tenant's public places, and the private ones the person has joined.
+
+        For platforms whose membership is kept here (the console); others ask their servers.
+        """
+
+        def find(session: Session) -> Readable:
+            public = places.public_places(session, person.platform, person.tenant)
+            return Readable(frozenset([dm, *public, *places.joined(session, person)]))
+
+        return await self._database.read(find)
+
+    async def readable_in(self, channel: Audience) -> Readable:
+        """The tenant's public places, and the channel itself."""
+
+        def find(session: Session) -> Readable:
+            public = places.public_places(session, channel.platform, channel.tenant)
+            return Readable(frozenset([channel, *public]))
+
+        return await self._database.read(find)
+
+    async def get(self, key: str) -> str | None:
+        """A value that the installation keeps for itself."""
+        return await self._database.read(lambda s: places.get_value(s, key))
+
+    async def set(self, key: str, value: str) -> None:
+        await self._database.write(lambda s: places.set_value(s, key, value))

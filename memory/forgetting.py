@@ -1,0 +1,228 @@
+"""Forgetting: what goes with a fact, a message or a person, and the receipt for it.
+
+Synchronous steps over a session; `long_term` runs them in one transaction. Nothing that was
+made from forgotten words stays: the words in every supporting message, other facts read off the
+same words, replies that used any of it, traces, vectors, keyword entries, pending work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import delete, or_
+from sqlmodel import Session, col, select
+
+from memory import records
+from memory.store import audiences, extraction, facts, messages, tombstones, traces
+from memory.store.tombstones import Ledger
+from memory.tables import (
+    EvidenceRow,
+    FactRow,
+    MessageRow,
+    TraceRow,
+)
+from memory.types import Fact, Kind, Message, Person, Readable, Ref, Span
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What went. `digests` go to the ledger outside the database once this is committed."""
+
+    facts: int = 0
+    messages: int = 0
+    """Messages in which words were blanked, or that went whole."""
+    replies: list[Message] = field(default_factory=list)
+    """The bot's own posts that were made from what went; their stored text is gone."""
+    digests: list[bytes] = field(default_factory=list)
+    undo: list[Message] = field(default_factory=list)
+    """The messages as they were, kept in memory only."""
+    undo_facts: list[Fact] = field(default_factory=list)
+    """The facts as they were, kept in memory only."""
+
+
+def forget_facts(session: Session, known: Sequence[Fact], ledger: Ledger, now: datetime) -> Receipt:
+    """Forget these facts and the words that supported them."""
+    receipt = Receipt()
+    for fact in known:
+        _forget_fact(session, fact, ledger, now, receipt)
+    tombstones.add(session, receipt.digests, now)
+    return receipt
+
+
+def _forget_fact(
+    session: Session, fact: Fact, ledger: Ledger, now: datetime, receipt: Receipt
+) -> None:
+    if session.get(FactRow, fact.id) is None:  # went with an earlier one of the list
+        return
+    place = Readable.of(fact.audience)
+    sources = messages.get(session, [item.message_id for item in fact.evidence], place)
+    receipt.undo_facts.append(fact)
+    for message in sources.values():
+        spans = [item.span for item in fact.evidence if item.message_id == message.id]
+        _blank(session, message, spans, ledger, now, receipt)
+    _remove_fact(session, fact, receipt, revive=False)
+    for message in sources.values():
+        spans = [item.span for item in fact.evidence if item.message_id == message.id]
+        for other in facts.supported_by(session, message.id, place):
+            touched = any(
+                item.message_id == message.id and _overlap(item.span, spans)
+                for item in other.evidence
+            )
+            if touched and not facts.drop_evidence(session, other.id, message.id):
+                receipt.undo_facts.append(other)
+                _remove_fact(session, other, receipt, revive=False)
+    erase_derived(
+        session,
+        [Ref(Kind.FACT, fact.id), *(Ref(Kind.MESSAGE, id_) for id_ in sources)],
+        receipt,
+    )
+
+
+def _blank(
+    session: Session,
+    message: Message,
+    spans: Sequence[Span],
+    ledger: Ledger,
+    now: datetime,
+    receipt: Receipt,
+) -> None:
+    receipt.messages += 1
+    receipt.undo.append(message)
+    receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
+    left = messages.blank(session, message.id, spans)
+    audience_id = audiences.ensure_id(session, message.audience)
+    records.reindex(session, audience_id, Ref(Kind.MESSAGE, message.id), left, now)
+    extraction.finish(session, [message.id])
+
+
+def _overlap(span: Span, spans: Iterable[Span]) -> bool:
+    return any(span.start < other.end and other.start < span.end for other in spans)
+
+
+def _remove_fact(session: Session, fact: Fact, receipt: Receipt, *, revive: bool) -> None:
+    """Delete a fact. An explicit forget leaves what it superseded in the past."""
+    if revive:
+        facts.revive(session, fact.id)
+    else:
+        facts.close_for_good(session, fact.id)
+    records.unindex(session, audiences.ensure_id(session, fact.audience), Ref(Kind.FACT, fact.id))
+    facts.remove(session, fact.id)
+    receipt.facts += 1
+
+
+def erase_derived(session: Session, sources: Iterable[Ref], receipt: Receipt) -> None:
+    """Erase the replies made from the sources, from those replies, and so on; and their traces."""
+    todo = list(sources)
+    seen: set[int] = set()
+    while todo:
+        derived = [id_ for id_ in traces.derived_from(session, todo) if id_ not in seen]
+        seen.update(derived)
+        todo = [Ref(Kind.MESSAGE, id_) for id_ in derived]
+    for id_ in sorted(seen):
+        row = session.get(MessageRow, id_)
+        if row is None or not row.text:
+            continue
+        place = audiences.names(session, [row.audience_id])[row.audience_id]
+        receipt.replies.append(messages.to_message(row, place))
+        messages.rewrite(session, id_, "")
+        records.unindex(session, row.audience_id, Ref(Kind.MESSAGE, id_))
+    traces.remove_for(session, seen)
+
+
+def withdraw(
+    session: Session, message: Message, now: datetime, receipt: Receipt, *, gone: bool
+) -> None:
+    """Undo what a message taught, because its author edited or deleted it.
+
+    Facts that rest on it alone go, and what those had superseded is current again: the source
+    itself says so. With `gone` the message's row goes too.
+    """
+    place = Readable.of(message.audience)
+    for fact in facts.supported_by(session, message.id, place):
+        if not facts.drop_evidence(session, fact.id, message.id):
+            _remove_fact(session, fact, receipt, revive=True)
+            erase_derived(session, [Ref(Kind.FACT, fact.id)], receipt)
+    ref = Ref(Kind.MESSAGE, message.id)
+    erase_derived(session, [ref], receipt)
+    extraction.finish(session, [message.id])
+    if gone:
+        _remove_message(session, message, receipt)
+
+
+def delete_message(session: Session, message: Message, ledger: Ledger, now: datetime) -> Receipt:
+    """The author deleted it: it goes with all that it taught and is not learned again."""
+    receipt = Receipt()
+    withdraw(session, message, now, receipt, gone=True)
+    receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
+    tombstones.add(session, receipt.digests, now)
+    return receipt
+
+
+def _remove_message(session: Session, message: Message, receipt: Receipt) -> None:
+    audience_id = audiences.ensure_id(session, message.audience)
+    records.unindex(session, audience_id, Ref(Kind.MESSAGE, message.id))
+    traces.remove_for(session, [message.id])
+    session.execute(delete(EvidenceRow).where(col(EvidenceRow.message_id) == message.id))
+    session.execute(delete(MessageRow).where(col(MessageRow.id) == message.id))
+    receipt.messages += 1
+
+
+def forget_person(session: Session, person: Person, ledger: Ledger, now: datetime) -> Receipt:
+    """Forget all that a person said, everywhere, and all that is known about them.
+
+    Not limited by what is readable now: the words are theirs also in a place they have left.
+    A fact about something else that somebody confirmed in their own message stays as theirs.
+    """
+    receipt = Receipt()
+    everywhere = _places_of(session, person)
+    mine = messages.by_author(session, person, everywhere)
+    mine_ids = {message.id for message in mine}
+    for fact in facts.concerning(session, person, everywhere):
+        others = [item for item in fact.evidence if item.message_id not in mine_ids]
+        if fact.subject != person and others:
+            _hand_over(session, fact, mine_ids, others[0].message_id)
+            continue
+        _forget_fact(session, fact, ledger, now, receipt)
+    for message in mine:
+        for fact in facts.supported_by(session, message.id, Readable.of(message.audience)):
+            if not facts.drop_evidence(session, fact.id, message.id):
+                _remove_fact(session, fact, receipt, revive=False)
+        receipt.digests.append(
+            ledger.digest(message.audience, message.platform_id, message.revision)
+        )
+        erase_derived(session, [Ref(Kind.MESSAGE, message.id)], receipt)
+        extraction.finish(session, [message.id])
+    receipt.messages = len(mine_ids | {m.id for m in receipt.undo})
+    counted = receipt.messages
+    for message in mine:
+        _remove_message(session, message, receipt)
+    receipt.messages = counted
+    session.execute(delete(TraceRow).where(col(TraceRow.asker) == str(person)))
+    tombstones.add(session, receipt.digests, now)
+    return receipt
+
+
+def _places_of(session: Session, person: Person) -> Readable:
+    """Every place that holds words by or facts about the person."""
+    ids: set[int] = set(
+        session.exec(
+            select(MessageRow.audience_id).where(MessageRow.author == str(person)).distinct()
+        )
+    )
+    mine = or_(col(FactRow.subject) == str(person), col(FactRow.speaker) == str(person))
+    ids |= set(session.exec(select(FactRow.audience_id).where(mine).distinct()))
+    return Readable(frozenset(audiences.names(session, ids).values()))
+
+
+def _hand_over(session: Session, fact: Fact, mine: set[int], heir: int) -> None:
+    """Leave a fact to whoever else said it."""
+    for item in fact.evidence:
+        if item.message_id in mine:
+            facts.drop_evidence(session, fact.id, item.message_id)
+    row = session.get_one(FactRow, fact.id)
+    row.speaker = session.get_one(MessageRow, heir).author or row.speaker
+    row.confirmed = len({e.message_id for e in fact.evidence if e.message_id not in mine})
+    session.add(row)
+    session.flush()

@@ -1,0 +1,213 @@
+"""FAISS as the serving copy of the vectors: one exact index per audience and model.
+
+The audience is part of the structure, so a search cannot meet a vector of another place, and
+the best k of the readable places are found however many better ones lie elsewhere. An index is
+built from the stored bytes when it is first wanted, kept within a byte budget, and built again
+when its audience's version in SQL has moved on. There is no index file: nothing to corrupt.
+Figures and the structures that lost are in docs/adr/0004-index.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+from sqlmodel import Session
+
+from memory.store import embeddings
+from memory.store.database import Database
+from memory.store.embeddings import Model
+from memory.types import Kind, Ref, Vector, Vectors
+
+log = logging.getLogger(__name__)
+
+DEFAULT_BUDGET = 1 << 30
+"""Bytes of vectors to keep. Must exceed the largest audience, or every search rebuilds it."""
+
+INLINE_ROWS = 2_000
+"""Searches over more rows than this leave the event loop: 2,000 rows take about 150 µs."""
+
+faiss.omp_set_num_threads(1)  # a second thread gains nothing for one query, and fork would hang
+
+_VERSIONS = (
+    "SELECT audience_id, version FROM audience_version WHERE model_id = ? AND audience_id IN ({})"
+)
+
+Keys = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class _Serving:
+    """One audience's index. FAISS is not safe for a write beside a read: hold `lock` for both."""
+
+    version: int
+    indexes: dict[Kind, faiss.IndexIDMap2]
+    """One per kind of record, so that k of the wanted kinds are found whatever else there is."""
+    bytes: int
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def rows(self, kinds: Iterable[Kind]) -> int:
+        return sum(self.indexes[kind].ntotal for kind in kinds)
+
+
+class VectorIndex:
+    """Exact search in the vectors of readable audiences. Safe to use from several tasks."""
+
+    def __init__(self, database: Database, *, budget: int = DEFAULT_BUDGET) -> None:
+        self._database = database
+        self._budget = budget
+        self._cache: OrderedDict[tuple[int, int], _Serving] = OrderedDict()
+        self._building: dict[tuple[int, int], asyncio.Task[_Serving]] = {}
+        self._bytes = 0
+
+    async def search(
+        self,
+        model: Model,
+        query: Vector,
+        audience_ids: Sequence[int],
+        k: int,
+        kinds: Collection[Kind] = tuple(Kind),
+    ) -> tuple[Keys, Scores]:
+        """The k nearest: keys int64 (m,), cosines of centred vectors float32 (m,), best first.
+
+        m is k when the audiences hold k vectors of these kinds. Equal scores come newest key
+        first.
+        Raises InvalidVector for a query that is not finite, has no length or the wrong size.
+        """
+        if k <= 0 or not audience_ids:
+            return _EMPTY
+        centred = model.calibration.center(embeddings.validate(query, model.dimension)[None, :])
+        serving = await self._fresh(model, audience_ids)
+        if sum(part.rows(kinds) for part in serving) <= INLINE_ROWS:
+            return _search(serving, centred, k, kinds)
+        return await asyncio.to_thread(_search, serving, centred, k, kinds)
+
+    async def _fresh(self, model: Model, audience_ids: Sequence[int]) -> list[_Serving]:
+        versions = self._versions(model, audience_ids)
+        found: list[_Serving] = []
+        for audience_id in audience_ids:
+            version = versions.get(audience_id, 0)
+            if version == 0:
+                continue
+            key = (audience_id, model.id)
+            cached = self._cache.get(key)
+            if cached is not None and cached.version == version:
+                self._cache.move_to_end(key)
+            while cached is None or cached.version < version:
+                # again when the building that was joined had begun before the latest write
+                cached = await self._build_once(key, model)
+            found.append(cached)
+        return found
+
+    def _versions(self, model: Model, audience_ids: Sequence[int]) -> dict[int, int]:
+        marks = ",".join("?" * len(audience_ids))
+        rows = self._database.inline(_VERSIONS.format(marks), (model.id, *audience_ids))
+        return dict(rows)
+
+    async def _build_once(self, key: tuple[int, int], model: Model) -> _Serving:
+        """Searches that want the same index at once share one building of it."""
+        task = self._building.get(key)
+        if task is None:
+            task = asyncio.create_task(self._build(key, model))
+            self._building[key] = task
+            task.add_done_callback(lambda _: self._building.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _build(self, key: tuple[int, int], model: Model) -> _Serving:
+        built = await self._database.read(lambda session: _build(session, key[0], model))
+        self.evict(key)
+        self._cache[key] = built
+        self._bytes += built.bytes
+        while self._bytes > self._budget and len(self._cache) > 1:
+            self.evict(next(iter(self._cache)))
+        return built
+
+    def evict(self, key: tuple[int, int]) -> None:
+        """Let go of one (audience id, model id), if it is held."""
+        held = self._cache.pop(key, None)
+        if held is not None:
+            self._bytes -= held.bytes
+
+    def apply(
+        self,
+        model: Model,
+        audience_id: int,
+        version: int,
+        *,
+        added: Sequence[tuple[int, Vector]] = (),
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Take over a change that has been committed as `version`, without reading again.
+
+        When the copy is not the version just before, it is let go and built when next wanted.
+        """
+        key = (audience_id, model.id)
+        held = self._cache.get(key)
+        if held is None:
+            return
+        with held.lock:
+            if held.version != version - 1:
+                self.evict(key)
+                return
+            for kind, index in held.indexes.items():
+                new = [(k, vector) for k, vector in added if Ref.from_key(k).kind is kind]
+                gone = [k for k in (*removed, *(k for k, _ in new)) if Ref.from_key(k).kind is kind]
+                if gone:
+                    index.remove_ids(faiss.IDSelectorBatch(np.array(gone, dtype=np.int64)))
+                if new:
+                    vectors = model.calibration.center(np.stack([vector for _, vector in new]))
+                    index.add_with_ids(vectors, np.array([k for k, _ in new], dtype=np.int64))
+            before, held.version = held.bytes, version
+            held.bytes = held.rows(Kind) * _row_bytes(model)
+            self._bytes += held.bytes - before
+
+
+_KIND_BITS = 3
+_EMPTY: tuple[Keys, Scores] = (np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def _row_bytes(model: Model) -> int:
+    """Vector, id, and the reverse map's entry."""
+    return model.dimension * 4 + 8 + 48
+
+
+def _build(session: Session, audience_id: int, model: Model) -> _Serving:
+    version = embeddings.version(session, audience_id, model.id)
+    keys, vectors = embeddings.load(session, audience_id, model)
+    indexes = {}
+    for kind in Kind:
+        index = faiss.IndexIDMap2(faiss.IndexFlatIP(model.dimension))
+        mine = keys & _KIND_BITS == kind
+        if mine.all() and len(keys):
+            index.add_with_ids(model.calibration.center(vectors), keys)
+        elif mine.any():
+            index.add_with_ids(model.calibration.center(vectors[mine]), keys[mine])
+        indexes[kind] = index
+    log.debug("built the index of audience %d: %d vectors", audience_id, len(keys))
+    return _Serving(version, indexes, len(keys) * _row_bytes(model))
+
+
+def _search(
+    serving: Sequence[_Serving], query: Vectors, k: int, kinds: Collection[Kind]
+) -> tuple[Keys, Scores]:
+    found_scores, found_keys = [_EMPTY[1]], [_EMPTY[0]]
+    for part in serving:
+        for kind in kinds:
+            with part.lock:
+                rows = part.indexes[kind].ntotal
+                if not rows:
+                    continue
+                scores, keys = part.indexes[kind].search(query, min(k, rows))
+            found_scores.append(scores[0])
+            found_keys.append(keys[0])
+    scores, keys = np.concatenate(found_scores), np.concatenate(found_keys)
+    order = np.lexsort((-keys, -scores))[:k]
+    return keys[order], scores[order]

@@ -1,0 +1,136 @@
+"""Is it new, is it known, or does it take the place of something? Decided without side effects.
+
+Exact repeats and single-valued attributes are decided here. What remains is a question of
+meaning: guards say which pairs can never be the same, and only the rest is put to a judge (or,
+without a model, to `guards.same_without_model`). When in doubt both are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory import analysis, guards
+from memory.types import Fact, NewFact, Verdict
+
+NEAR = 2.0
+"""Similarity, in standard deviations above unrelated text, from which a known fact is a candidate
+for being the same. Similarity only nominates: opposites are neighbours too."""
+
+MOST_CANDIDATES = 5
+"""Candidates considered for one new fact, nearest first."""
+
+SINGLE_VALUED = frozenset({"name", "home", "job", "birthday", "age", "team", "employer"})
+"""Attributes of which one value holds at a time; so does every `favourite:…` and `deadline:…`."""
+
+_SINGLE_VALUED_KINDS = frozenset({"favourite", "deadline"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A known fact near a new one, and how they relate."""
+
+    known: Fact
+    similarity: float
+    """Standard deviations above unrelated text."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with a new fact."""
+
+    verdict: Verdict
+    known: Fact | None = None
+    """The fact that it repeats (SAME) or, later said, takes the place of (SUPERSEDES)."""
+    closed_by: Fact | None = None
+    """For a fact that was said before a known value and arrives late: that value."""
+
+
+def single_valued(attribute: str | None) -> bool:
+    """True when a later value of the attribute ends an earlier one."""
+    if attribute is None:
+        return False
+    return attribute in SINGLE_VALUED or attribute.partition(":")[0] in _SINGLE_VALUED_KINDS
+
+
+def decide(
+    new: NewFact,
+    exact: Fact | None,
+    same_attribute: Sequence[Fact],
+    candidates: Sequence[Candidate],
+) -> Decision:
+    """Decide about one fact.
+
+    `exact` is the known fact in the same words, `same_attribute` the open facts of the same
+    subject, place and attribute, `candidates` those of the same subject and place that are near
+    in meaning, with a judge's verdict where there was one.
+    """
+    if exact is not None and exact.superseded_by is None:
+        return Decision(Verdict.SAME, exact)
+    rivals = [fact for fact in same_attribute if fact.id != _id(exact) and rival(new, fact)]
+    if rivals:
+        return _in_time(new, rivals)
+    for candidate in sorted(candidates, key=lambda c: -c.similarity):
+        if candidate.known.id == _id(exact):
+            continue
+        if candidate.verdict is Verdict.SAME and may_be_same(new, candidate.known):
+            return Decision(Verdict.SAME, candidate.known)
+        if candidate.verdict is Verdict.SUPERSEDES and may_supersede(new, candidate.known):
+            return _in_time(new, [candidate.known])
+    return Decision(Verdict.DIFFERENT)
+
+
+def _id(fact: Fact | None) -> int | None:
+    return fact.id if fact is not None else None
+
+
+def _in_time(new: NewFact, rivals: Sequence[Fact]) -> Decision:
+    """What was said last holds now, in whatever order it arrived."""
+    later = [fact for fact in rivals if fact.said_at > new.said_at]
+    if later:
+        return Decision(Verdict.DIFFERENT, closed_by=min(later, key=lambda fact: fact.said_at))
+    return Decision(Verdict.SUPERSEDES, max(rivals, key=lambda fact: fact.said_at))
+
+
+def rival(new: NewFact, known: Fact) -> bool:
+    """True when the two are values of one attribute that cannot both hold now."""
+    if new.attribute is None or new.attribute != known.attribute:
+        return False
+    if new.negated != known.negated:
+        return True
+    if new.negated or not single_valued(new.attribute):
+        return False
+    # "I live in Osaka" and "my home is Osaka" are one value in other words
+    return not _same_value(new.text, known.text)
+
+
+def _same_value(a: str, b: str) -> bool:
+    first, second = analysis.read(a).value, analysis.read(b).value
+    return first is not None and second is not None and first.casefold() == second.casefold()
+
+
+def may_be_same(new: NewFact, known: Fact) -> bool:
+    """False where a guard says that two facts differ, whatever a judge says."""
+    if new.subject != known.subject or new.negated != known.negated:
+        return False
+    return guards.compare(new.text, known.text, new.language).can_be_same
+
+
+def may_supersede(new: NewFact, known: Fact) -> bool:
+    """Only a value of the same attribute of the same subject takes another's place."""
+    return (
+        new.subject == known.subject
+        and new.attribute is not None
+        and new.attribute == known.attribute
+    )
+
+
+def without_judge(new: NewFact, known: Fact, similarity: float) -> Verdict:
+    """The verdict when no model can be asked: SAME only when the words leave no doubt."""
+    if new.language == known.language and may_be_same(new, known):
+        if _same_value(new.text, known.text) and new.attribute == known.attribute is not None:
+            return Verdict.SAME
+        if guards.same_without_model(new.text, known.text, similarity, new.language):
+            return Verdict.SAME
+    return Verdict.DIFFERENT

@@ -1,0 +1,58 @@
+"""The entries a record has besides its own row: keyword postings, vectors, a place in the queue.
+
+Every write of a fact, message or chunk goes through here, in the transaction of the row itself,
+so that SQL, keyword entries and vectors cannot disagree.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from memory import lexical
+from memory.store import embeddings
+from memory.store.embeddings import Item, Model
+from memory.tables import EmbeddingModelRow
+from memory.types import Ref, Vector
+
+
+def index(
+    session: Session,
+    audience_id: int,
+    ref: Ref,
+    text: str,
+    now: datetime,
+    *,
+    vector: tuple[Model, Vector] | None = None,
+) -> int | None:
+    """Make a record findable, in place of what it was findable by before.
+
+    Models without a vector at hand get the text queued. Gives the audience's version for the
+    model of `vector`, or None without one.
+    """
+    lexical.remove(session, audience_id, ref.key)
+    lexical.add(session, audience_id, ref.key, text)
+    models = session.execute(select(col(EmbeddingModelRow.id))).scalars().all()
+    for model_id in models:
+        if vector is not None and model_id == vector[0].id:
+            embeddings.put(session, vector[0], [Item(audience_id, ref.key, text, vector[1])])
+        else:
+            embeddings.enqueue(session, model_id, audience_id, ref.key, now)
+    if vector is None:
+        return None
+    return embeddings.version(session, audience_id, vector[0].id)
+
+
+def unindex(session: Session, audience_id: int, ref: Ref) -> None:
+    """Make a record unfindable: postings, vectors and queue entries go."""
+    lexical.remove(session, audience_id, ref.key)
+    embeddings.remove(session, audience_id, ref.key)
+
+
+def reindex(session: Session, audience_id: int, ref: Ref, text: str, now: datetime) -> None:
+    """Make a record findable by a changed text; by nothing when that is empty."""
+    unindex(session, audience_id, ref)
+    if text.strip():
+        index(session, audience_id, ref, text, now)

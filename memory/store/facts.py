@@ -1,0 +1,242 @@
+"""Facts and the evidence that holds them up."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, or_, update
+from sqlmodel import Session, col, select
+
+from memory.store import audiences
+from memory.store.text_keys import text_key
+from memory.tables import EvidenceRow, FactRow, MessageRow
+from memory.types import Audience, Evidence, Fact, NewFact, Origin, Person, Readable, Span
+
+NAME_MARK = "~"
+"""Begins a subject that is a name as text; a person's subject is their address."""
+
+
+def insert(session: Session, fact: NewFact, now: datetime) -> Fact:
+    """Store a fact with its evidence."""
+    row = FactRow(
+        audience_id=audiences.ensure_id(session, fact.audience),
+        subject=subject_key(fact.subject),
+        speaker=str(fact.speaker),
+        text=fact.text,
+        text_key=text_key(fact.text),
+        language=fact.language,
+        origin=fact.origin.value,
+        attribute=fact.attribute,
+        negated=fact.negated,
+        said_at=fact.said_at,
+        learned_at=now,
+        valid_from=fact.valid_from,
+        valid_until=fact.valid_until,
+    )
+    session.add(row)
+    session.flush()
+    assert row.id is not None
+    _add_evidence(session, row.id, fact.evidence)
+    return _to_fact(row, fact.audience, fact.evidence)
+
+
+def confirm(session: Session, known: Fact, again: NewFact) -> Fact:
+    """Note that a known fact was said again: more evidence, counted, dated by the latest."""
+    row = session.get_one(FactRow, known.id)
+    row.confirmed += 1
+    row.said_at = max(row.said_at, again.said_at)
+    session.add(row)
+    session.flush()
+    _add_evidence(session, known.id, again.evidence)
+    return get(session, [known.id], Readable.of(known.audience))[known.id]
+
+
+def _add_evidence(session: Session, fact_id: int, evidence: Iterable[Evidence]) -> None:
+    for item in evidence:
+        session.merge(
+            EvidenceRow(
+                fact_id=fact_id,
+                message_id=item.message_id,
+                start=item.span.start,
+                end=item.span.end,
+            )
+        )
+    session.flush()
+
+
+def exact(session: Session, fact: NewFact) -> Fact | None:
+    """The newest fact of the same subject and place in the same words, current ones first."""
+    ids = audiences.readable_ids(session, Readable.of(fact.audience))
+    row = session.exec(
+        select(FactRow)
+        .where(
+            col(FactRow.audience_id).in_(ids),
+            FactRow.subject == subject_key(fact.subject),
+            FactRow.text_key == text_key(fact.text),
+        )
+        .order_by(col(FactRow.superseded_by).is_not(None), col(FactRow.id).desc())
+    ).first()
+    return _with_evidence(session, [row], ids)[0] if row else None
+
+
+def of_subject(
+    session: Session, subject: Person | str, audience: Audience, attribute: str | None = None
+) -> list[Fact]:
+    """Facts about a subject in one place that nothing superseded, oldest first."""
+    ids = audiences.readable_ids(session, Readable.of(audience))
+    where = [
+        col(FactRow.audience_id).in_(ids),
+        col(FactRow.subject) == subject_key(subject),
+        col(FactRow.superseded_by).is_(None),
+    ]
+    if attribute is not None:
+        where.append(col(FactRow.attribute) == attribute)
+    return _select(session, ids, where)
+
+
+def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Fact]:
+    """Those of the facts that are readable, by id."""
+    places = audiences.readable_ids(session, readable)
+    where = [col(FactRow.id).in_(set(ids)), col(FactRow.audience_id).in_(places)]
+    return {fact.id: fact for fact in _select(session, places, where)}
+
+
+def concerning(session: Session, person: Person, readable: Readable) -> list[Fact]:
+    """Everything readable that is about the person or was said by them, oldest first."""
+    places = audiences.readable_ids(session, readable)
+    mine = or_(col(FactRow.subject) == str(person), col(FactRow.speaker) == str(person))
+    return _select(session, places, [col(FactRow.audience_id).in_(places), mine])
+
+
+def supported_by(session: Session, message_id: int, readable: Readable) -> list[Fact]:
+    """Readable facts that have the message among their evidence, oldest first."""
+    places = audiences.readable_ids(session, readable)
+    supported = select(EvidenceRow.fact_id).where(EvidenceRow.message_id == message_id)
+    return _select(
+        session, places, [col(FactRow.audience_id).in_(places), col(FactRow.id).in_(supported)]
+    )
+
+
+def supersede(session: Session, old: Fact, new: Fact) -> None:
+    """Close the old fact's interval where the new one begins."""
+    row = session.get_one(FactRow, old.id)
+    row.superseded_by = new.id
+    row.valid_until = new.valid_from or new.said_at
+    session.add(row)
+    session.flush()
+
+
+def revive(session: Session, superseding_id: int) -> list[int]:
+    """Open again what a fact had closed; gives the ids."""
+    revived = session.execute(
+        update(FactRow)
+        .where(col(FactRow.superseded_by) == superseding_id)
+        .values(superseded_by=None, valid_until=None)
+        .returning(col(FactRow.id))
+    )
+    return [int(id_) for id_ in revived.scalars()]
+
+
+def close_for_good(session: Session, superseding_id: int) -> None:
+    """Let what a fact had superseded stay in the past although that fact goes."""
+    session.execute(
+        update(FactRow)
+        .where(col(FactRow.superseded_by) == superseding_id)
+        .values(superseded_by=None)
+    )
+
+
+def drop_evidence(session: Session, fact_id: int, message_id: int) -> bool:
+    """Take one message from a fact's evidence; True when other evidence is left."""
+    session.execute(
+        delete(EvidenceRow).where(
+            col(EvidenceRow.fact_id) == fact_id, col(EvidenceRow.message_id) == message_id
+        )
+    )
+    left = session.exec(select(EvidenceRow.fact_id).where(EvidenceRow.fact_id == fact_id)).first()
+    return left is not None
+
+
+def remove(session: Session, fact_id: int) -> None:
+    """Delete the row and its evidence. Whoever calls has seen to what it superseded."""
+    session.execute(delete(EvidenceRow).where(col(EvidenceRow.fact_id) == fact_id))
+    session.execute(delete(FactRow).where(col(FactRow.id) == fact_id))
+
+
+def as_new(fact: Fact) -> NewFact:
+    """A known fact as one to be stored again."""
+    return NewFact(
+        text=fact.text,
+        subject=fact.subject,
+        speaker=fact.speaker,
+        audience=fact.audience,
+        language=fact.language,
+        origin=fact.origin,
+        evidence=fact.evidence,
+        said_at=fact.said_at,
+        attribute=fact.attribute,
+        negated=fact.negated,
+        valid_from=fact.valid_from,
+        valid_until=fact.valid_until,
+    )
+
+
+def subject_key(subject: Person | str) -> str:
+    """How a subject is stored; a name is compared without regard to case and width."""
+    if isinstance(subject, Person):
+        return str(subject)
+    return NAME_MARK + " ".join(unicodedata.normalize("NFKC", subject).casefold().split())
+
+
+def _subject(stored: str) -> Person | str:
+    if stored.startswith(NAME_MARK):
+        return stored.removeprefix(NAME_MARK)
+    return Person.parse(stored)
+
+
+def _select(
+    session: Session, places: dict[int, Audience], where: Sequence[ColumnElement[bool]]
+) -> list[Fact]:
+    rows = session.exec(select(FactRow).where(*where).order_by(col(FactRow.id))).all()
+    return _with_evidence(session, rows, places)
+
+
+def _with_evidence(
+    session: Session, rows: Sequence[FactRow], places: dict[int, Audience]
+) -> list[Fact]:
+    evidence: defaultdict[int, list[Evidence]] = defaultdict(list)
+    found = session.exec(
+        select(EvidenceRow, MessageRow.permalink)
+        .join(MessageRow, col(MessageRow.id) == col(EvidenceRow.message_id))
+        .where(col(EvidenceRow.fact_id).in_([row.id for row in rows]))
+        .order_by(col(MessageRow.sent_at), col(EvidenceRow.start))
+    )
+    for item, permalink in found:
+        span = Span(item.start, item.end)
+        evidence[item.fact_id].append(Evidence(item.message_id, span, permalink))
+    return [_to_fact(row, places[row.audience_id], evidence[row.id or 0]) for row in rows]
+
+
+def _to_fact(row: FactRow, audience: Audience, evidence: Iterable[Evidence]) -> Fact:
+    assert row.id is not None
+    return Fact(
+        id=row.id,
+        text=row.text,
+        subject=_subject(row.subject),
+        speaker=Person.parse(row.speaker),
+        audience=audience,
+        language=row.language,
+        origin=Origin(row.origin),
+        attribute=row.attribute,
+        negated=row.negated,
+        said_at=row.said_at,
+        learned_at=row.learned_at,
+        valid_from=row.valid_from,
+        valid_until=row.valid_until,
+        superseded_by=row.superseded_by,
+        confirmed=row.confirmed,
+        evidence=tuple(evidence),
+    )

@@ -1,0 +1,187 @@
+"""Messages: the verbatim truth that facts are derived from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import update
+from sqlmodel import Session, col, select
+
+from memory.store import audiences
+from memory.store.text_keys import text_key
+from memory.tables import MessageRow
+from memory.types import Audience, Message, NewMessage, Person, Readable, Role, Span
+
+BLANK = " "
+"""Stands for each forgotten character, so that the other spans of a message keep their place."""
+
+
+class Change(StrEnum):
+    """What storing a message did."""
+
+    NEW = "new"
+    EDITED = "edited"
+    UNCHANGED = "unchanged"
+
+
+def put(session: Session, message: NewMessage, now: datetime) -> tuple[Message, Change]:
+    """Store a message or a later revision of it.
+
+    A revision that is not later than the stored one changes nothing: edits win whatever order
+    they arrive in.
+    """
+    audience_id = audiences.ensure_id(session, message.audience)
+    row = session.exec(
+        select(MessageRow).where(
+            MessageRow.audience_id == audience_id, MessageRow.platform_id == message.platform_id
+        )
+    ).first()
+    if row is None:
+        row = MessageRow(
+            audience_id=audience_id,
+            platform_id=message.platform_id,
+            conversation=message.conversation,
+            role=message.role.value,
+            author=str(message.author) if message.author else None,
+            author_name=message.author_name,
+            text=message.text,
+            text_key=text_key(message.text),
+            sent_at=message.sent_at,
+            stored_at=now,
+            permalink=message.permalink,
+            revision=message.revision,
+            time_zone=message.time_zone,
+            mentions=_mentions(message),
+        )
+        session.add(row)
+        session.flush()
+        return to_message(row, message.audience), Change.NEW
+    if message.revision <= row.revision or message.text == row.text:
+        return to_message(row, message.audience), Change.UNCHANGED
+    row.text, row.text_key = message.text, text_key(message.text)
+    row.revision = message.revision
+    row.mentions = _mentions(message)
+    session.add(row)
+    session.flush()
+    return to_message(row, message.audience), Change.EDITED
+
+
+def find(session: Session, audience: Audience, platform_id: str) -> Message | None:
+    """The message that the platform knows by this id, in this place."""
+    ids = audiences.readable_ids(session, Readable.of(audience))
+    row = session.exec(
+        select(MessageRow).where(
+            col(MessageRow.audience_id).in_(ids), MessageRow.platform_id == platform_id
+        )
+    ).first()
+    return to_message(row, audience) if row else None
+
+
+def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Message]:
+    """Those of the messages that are readable, by id."""
+    places = audiences.readable_ids(session, readable)
+    rows = session.exec(
+        select(MessageRow).where(
+            col(MessageRow.id).in_(set(ids)), col(MessageRow.audience_id).in_(places)
+        )
+    )
+    return {m.id: m for m in (to_message(row, places[row.audience_id]) for row in rows)}
+
+
+def recent(session: Session, readable: Readable, conversation: str, limit: int) -> list[Message]:
+    """The last `limit` readable messages of a conversation, oldest first, blank ones left out."""
+    places = audiences.readable_ids(session, readable)
+    rows = session.exec(
+        select(MessageRow)
+        .where(
+            col(MessageRow.audience_id).in_(places),
+            MessageRow.conversation == conversation,
+            MessageRow.text != "",
+        )
+        .order_by(col(MessageRow.sent_at).desc(), col(MessageRow.id).desc())
+        .limit(limit)
+    ).all()
+    return [to_message(row, places[row.audience_id]) for row in reversed(rows)]
+
+
+def by_author(session: Session, author: Person, readable: Readable) -> list[Message]:
+    """A person's readable messages, oldest first."""
+    places = audiences.readable_ids(session, readable)
+    rows = session.exec(
+        select(MessageRow)
+        .where(MessageRow.author == str(author), col(MessageRow.audience_id).in_(places))
+        .order_by(col(MessageRow.sent_at), col(MessageRow.id))
+    )
+    return [to_message(row, places[row.audience_id]) for row in rows]
+
+
+def same_words(session: Session, message: Message) -> list[int]:
+    """Ids of the author's other messages in the same place with the same words, newest first."""
+    ids = audiences.readable_ids(session, Readable.of(message.audience))
+    rows = session.exec(
+        select(MessageRow.id)
+        .where(
+            MessageRow.author == str(message.author),
+            col(MessageRow.audience_id).in_(ids),
+            MessageRow.text_key == text_key(message.text),
+            MessageRow.id != message.id,
+        )
+        .order_by(col(MessageRow.id).desc())
+    )
+    return [id_ for id_ in rows if id_ is not None]
+
+
+def blank(session: Session, message_id: int, spans: Sequence[Span]) -> str:
+    """Overwrite the spans; gives what is left, empty when that is only white space."""
+    row = session.get_one(MessageRow, message_id)
+    characters = list(row.text)
+    for span in spans:
+        end = min(span.end, len(characters))
+        characters[span.start : end] = BLANK * (end - span.start)
+    left = "".join(characters)
+    row.text = left if left.strip() else ""
+    row.text_key = text_key(row.text)
+    session.add(row)
+    session.flush()
+    return row.text
+
+
+def set_platform_id(session: Session, message_id: int, platform_id: str) -> None:
+    """Note the id that the platform gave to a reply when it was sent."""
+    session.execute(
+        update(MessageRow).where(col(MessageRow.id) == message_id).values(platform_id=platform_id)
+    )
+
+
+def rewrite(session: Session, message_id: int, text: str) -> None:
+    """Put `text` in place of the message's words."""
+    session.execute(
+        update(MessageRow)
+        .where(col(MessageRow.id) == message_id)
+        .values(text=text, text_key=text_key(text))
+    )
+
+
+def to_message(row: MessageRow, audience: Audience) -> Message:
+    assert row.id is not None
+    return Message(
+        id=row.id,
+        platform_id=row.platform_id,
+        audience=audience,
+        conversation=row.conversation,
+        role=Role(row.role),
+        author=Person.parse(row.author) if row.author else None,
+        author_name=row.author_name,
+        text=row.text,
+        sent_at=row.sent_at,
+        permalink=row.permalink,
+        revision=row.revision,
+        time_zone=row.time_zone,
+        mentions=tuple((name, Person.parse(who)) for name, who in row.mentions.items()),
+    )
+
+
+def _mentions(message: NewMessage) -> dict[str, str]:
+    return {name: str(person) for name, person in message.mentions}

@@ -1,0 +1,96 @@
+"""What places and people have chosen, and the little the installation remembers of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select
+
+from memory.tables import KeyValueRow, PersonRow, PlaceMemberRow, PlaceRow
+from memory.types import Audience, Person
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Settings of one place."""
+
+    public: bool = False
+    paused: bool = False
+    listen: bool = False
+    greeted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Settings of one person."""
+
+    paused: bool = False
+    quiet: bool = False
+    locale: str | None = None
+    time_zone: str | None = None
+
+
+def place(session: Session, audience: Audience) -> Place:
+    row = session.get(PlaceRow, str(audience))
+    return Place(row.public, row.paused, row.listen, row.greeted) if row else Place()
+
+
+def set_place(session: Session, audience: Audience, chosen: Place) -> None:
+    session.merge(
+        PlaceRow(
+            audience=str(audience),
+            public=chosen.public,
+            paused=chosen.paused,
+            listen=chosen.listen,
+            greeted=chosen.greeted,
+        )
+    )
+    session.flush()
+
+
+def public_places(session: Session, platform: str, tenant: str) -> list[Audience]:
+    """Places of a tenant that are marked public, in order."""
+    prefix = f"{platform}:{tenant}:"
+    rows = session.exec(select(PlaceRow.audience).where(col(PlaceRow.public)))
+    return sorted(Audience.parse(name) for name in rows if name.startswith(prefix))
+
+
+def join(session: Session, audience: Audience, person: Person) -> None:
+    session.merge(PlaceMemberRow(audience=str(audience), person=str(person)))
+    session.flush()
+
+
+def joined(session: Session, person: Person) -> list[Audience]:
+    """The private places that the person is in, in order."""
+    rows = session.exec(select(PlaceMemberRow.audience).where(PlaceMemberRow.person == str(person)))
+    return sorted(Audience.parse(name) for name in rows)
+
+
+def preferences(session: Session, person: Person) -> Preferences:
+    row = session.get(PersonRow, str(person))
+    if row is None:
+        return Preferences()
+    return Preferences(row.paused, row.quiet, row.locale, row.time_zone)
+
+
+def set_preferences(session: Session, person: Person, chosen: Preferences) -> None:
+    session.merge(
+        PersonRow(
+            person=str(person),
+            paused=chosen.paused,
+            quiet=chosen.quiet,
+            locale=chosen.locale,
+            time_zone=chosen.time_zone,
+        )
+    )
+    session.flush()
+
+
+def get_value(session: Session, key: str) -> str | None:
+    row = session.get(KeyValueRow, key)
+    return row.value if row else None
+
+
+def set_value(session: Session, key: str, value: str) -> None:
+    session.merge(KeyValueRow(key=key, value=value))
+    session.flush()

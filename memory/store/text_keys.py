@@ -1,0 +1,12 @@
+"""Keys by which texts in the same words are found."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+
+def text_key(text: str) -> bytes:
+    """Equal for texts that are the same but for width, case, spacing and final punctuation."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return hashlib.sha256(" ".join(folded.split()).rstrip(" .。!！").encode()).digest()[:16]

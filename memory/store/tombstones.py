@@ -1,0 +1,102 @@
+"""What was forgotten, as keyed hashes: enough to not learn it again, useless by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import delete
+from sqlmodel import Session, col, select
+
+from memory.errors import StoreUnavailable
+from memory.tables import TombstoneRow
+from memory.types import Audience
+
+_KEY_BYTES = 32
+_RETRACTED = "-"
+
+
+class Ledger:
+    """The key, and the list of tombstones kept outside the database and its backups.
+
+    A backup that is restored brings back what was forgotten after it was made; applying the
+    ledger takes it out again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Reads or makes the key in `folder`. Raises StoreUnavailable."""
+        self._path = folder / "forgotten.ledger"
+        key_path = folder / "forgotten.key"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not key_path.exists():
+                key_path.touch(mode=0o600)
+                key_path.write_bytes(secrets.token_bytes(_KEY_BYTES))
+            self._key = key_path.read_bytes()
+        except OSError as error:
+            raise StoreUnavailable(f"The data folder cannot be used: {error}") from error
+
+    def digest(self, audience: Audience, platform_id: str, revision: str) -> bytes:
+        """Names one revision of one message; 16 bytes that say nothing without the key."""
+        said = "\x1f".join((str(audience), platform_id, revision)).encode()
+        return hmac.new(self._key, said, hashlib.sha256).digest()[:16]
+
+    def append(self, digests: Iterable[bytes]) -> None:
+        """Add to the list outside the database. Raises StoreUnavailable."""
+        self._write(digest.hex() for digest in digests)
+
+    def retract(self, digests: Iterable[bytes]) -> None:
+        """Take back what was forgotten by mistake. Raises StoreUnavailable."""
+        self._write(_RETRACTED + digest.hex() for digest in digests)
+
+    def _write(self, lines: Iterable[str]) -> None:
+        text = "".join(f"{line}\n" for line in lines)
+        if not text:
+            return
+        try:
+            with self._path.open("a", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreUnavailable(f"The ledger cannot be written: {error}") from error
+
+    def digests(self) -> set[bytes]:
+        """Everything on the list that was not taken back. Raises StoreUnavailable."""
+        if not self._path.exists():
+            return set()
+        listed: set[bytes] = set()
+        try:
+            for line in self._path.read_text("ascii").split():
+                digest = bytes.fromhex(line.removeprefix(_RETRACTED))
+                if line.startswith(_RETRACTED):
+                    listed.discard(digest)
+                else:
+                    listed.add(digest)
+        except (OSError, ValueError) as error:
+            raise StoreUnavailable(f"The ledger cannot be read: {error}") from error
+        return listed
+
+
+def add(session: Session, digests: Iterable[bytes], now: datetime | None = None) -> None:
+    """Note that these revisions were forgotten."""
+    moment = now or datetime.now(UTC)
+    for digest in digests:
+        session.merge(TombstoneRow(digest=digest, forgotten_at=moment))
+    session.flush()
+
+
+def lift(session: Session, digests: Iterable[bytes]) -> None:
+    """Let these revisions be learned again."""
+    session.execute(delete(TombstoneRow).where(col(TombstoneRow.digest).in_(set(digests))))
+
+
+def exists(session: Session, digest: bytes) -> bool:
+    """True when that revision was forgotten."""
+    found = session.exec(select(TombstoneRow.digest).where(col(TombstoneRow.digest) == digest))
+    return found.first() is not None

@@ -1,0 +1,1 @@
+"""Tests of the platform and model adapters."""

@@ -1,0 +1,1 @@
+"""One suite per Protocol, run on every implementation."""

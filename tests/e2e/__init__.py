@@ -1,0 +1,1 @@
+"""Whole programs over real sockets, and the wire doubles they talk to."""

@@ -1,0 +1,87 @@
+"""A record and its keyword entry, vectors and place in the queue come and go together."""
+
+from __future__ import annotations
+
+import pytest
+from sqlmodel import Session
+
+from memory import lexical, records
+from memory.store import audiences, embeddings
+from memory.types import Kind, Ref, Vector
+from tests.fakes import GENERAL, NOON, Mind
+
+REF = Ref(Kind.FACT, 7)
+
+
+async def counts(mind: Mind) -> dict[str, int]:
+    tables = ("embedding", "embedding_queue", "lexical_entry")
+    return {t: mind.database.inline(f"SELECT count(*) FROM {t}")[0][0] for t in tables}
+
+
+async def vector(mind: Mind, text: str) -> tuple[embeddings.Model, Vector]:
+    (found,) = await mind.embedding.documents([text])
+    assert found is not None
+    return found
+
+
+async def test_with_a_vector_at_hand_nothing_is_queued(mind: Mind) -> None:
+    made = await vector(mind, "猫が好き")
+
+    def work(session: Session) -> int | None:
+        place = audiences.ensure_id(session, GENERAL)
+        return records.index(session, place, REF, "猫が好き", NOON, vector=made)
+
+    assert await mind.database.write(work) == 1
+    assert await counts(mind) == {"embedding": 1, "embedding_queue": 0, "lexical_entry": 1}
+
+
+async def test_without_a_vector_the_text_is_queued_for_every_model(mind: Mind) -> None:
+    def work(session: Session) -> int | None:
+        place = audiences.ensure_id(session, GENERAL)
+        return records.index(session, place, REF, "I like cats", NOON)
+
+    assert await mind.database.write(work) is None
+    assert await counts(mind) == {"embedding": 0, "embedding_queue": 1, "lexical_entry": 1}
+
+
+async def test_unindexing_leaves_nothing(mind: Mind) -> None:
+    made = await vector(mind, "I like cats")
+
+    def work(session: Session) -> None:
+        place = audiences.ensure_id(session, GENERAL)
+        records.index(session, place, REF, "I like cats", NOON, vector=made)
+        records.index(session, place, Ref(Kind.MESSAGE, 7), "I like cats", NOON)
+        for kind in Kind:
+            records.unindex(session, place, Ref(kind, 7))
+
+    await mind.database.write(work)
+    assert await counts(mind) == {"embedding": 0, "embedding_queue": 0, "lexical_entry": 0}
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+async def test_reindexing_by_nothing_makes_unfindable(mind: Mind, text: str) -> None:
+    def work(session: Session) -> list[lexical.LexicalHit]:
+        place = audiences.ensure_id(session, GENERAL)
+        records.reindex(session, place, REF, "I like cats", NOON)
+        records.reindex(session, place, REF, text, NOON)
+        return lexical.search(session, [place], "cats", 5)
+
+    assert await mind.database.write(work) == []
+    assert await counts(mind) == {"embedding": 0, "embedding_queue": 0, "lexical_entry": 0}
+
+
+async def test_reindexing_by_other_words_forgets_the_first(mind: Mind) -> None:
+    def work(session: Session) -> tuple[int, int]:
+        place = audiences.ensure_id(session, GENERAL)
+        records.reindex(session, place, REF, "I like cats", NOON)
+        records.reindex(session, place, REF, "犬が好き", NOON)
+        found = [len(lexical.search(session, [place], word, 5)) for word in ("cats", "犬")]
+        return found[0], found[1]
+
+    assert await mind.database.write(work) == (0, 1)
+
+
+def test_keys_of_different_kinds_never_meet() -> None:
+    refs = [Ref(kind, id_) for kind in Kind for id_ in (0, 1, 2, 2**50)]
+    assert len({ref.key for ref in refs}) == len(refs)
+    assert [Ref.from_key(ref.key) for ref in refs] == refs
