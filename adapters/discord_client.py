@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import discord
@@ -70,14 +70,27 @@ def intents(*, message_content: bool = True, members: bool = True) -> discord.In
 
 
 class _State(ConnectionState["Client"]):
-    """discord.py expects whole messages in updates and would stop at a partial one, such as
-    an unfurl or an ended call; those say nothing that is kept here."""
+    """discord.py ends the connection at an event whose shape it does not know, such as a partial
+    message update. About messages and interactions that is one event lost; what is about
+    guilds, roles or members may still end it, or the cache that tells who can read what would
+    be wrong from then on.
+    """
 
-    def parse_message_update(self, data: Any) -> None:
-        if data.keys() >= {"id", "channel_id", "content", "author", "type"}:
-            super().parse_message_update(data)
-        else:
-            log.debug("partial update of message %s ignored", data.get("id"))
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for event, parse in self.parsers.items():
+            if event.startswith(("MESSAGE_", "INTERACTION_")):
+                self.parsers[event] = _tolerant(event, parse)
+
+
+def _tolerant(event: str, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def parse_or_skip(data: Any) -> None:
+        try:
+            parse(data)
+        except (KeyError, TypeError, ValueError, AttributeError) as unknown:
+            log.warning("%s %s skipped: %r", event, data.get("id"), unknown)
+
+    return parse_or_skip
 
 
 class Client(discord.Client):

@@ -67,8 +67,12 @@ class Interactions:
 
     async def was_deferred(self, delivery: str) -> bool | None:
         """Whether Discord took the first answer in time; None when another process gave it."""
-        future = self._acknowledged.pop(delivery, None)
-        return None if future is None else await future
+        future = self._acknowledged.get(delivery)
+        if future is None:
+            return None
+        in_time = await future
+        self._acknowledged.pop(delivery, None)
+        return in_time
 
     async def _command(self, interaction: Interaction, called: Invocation | None) -> None:
         if called is None:

@@ -114,11 +114,13 @@ class OpenAIChat(StreamingChat):
         return stream
 
     async def check(self) -> None:
-        """See `bot.ports.ChatModel.check`."""
+        """See `bot.ports.ChatModel.check`. Asks for the list, which more servers have."""
         with _errors(self._url, self._model):
-            await within(
-                self._timeouts.connect * 2, self._url, self._client.models.retrieve(self._model)
-            )
+            page = await within(self._timeouts.connect * 2, self._url, self._client.models.list())
+            there = {model.id.removesuffix(":latest") for model in page.data}
+        # a server with one model, such as llama.cpp's, serves it under any name
+        if len(there) != 1 and self._model.removesuffix(":latest") not in there:
+            raise _missing(self._url, self._model)
 
     async def close(self) -> None:
         await self._client.close()

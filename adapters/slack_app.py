@@ -77,12 +77,12 @@ def bolt_app(
 
     async def on_action(ack: Ack, body: Json, action: Json) -> None:
         await ack()
-        if str(action.get("action_id")).startswith(ASK):
+        if str(action.get("action_id")).startswith(ASK) and user_of_payload(body):
             await prompt.about_choice(body, action)
 
     async def on_shortcut(ack: Ack, body: Json) -> None:
         await ack()
-        if body.get("callback_id") == FORGET:
+        if body.get("callback_id") == FORGET and user_of_payload(body):
             await prompt.about_message(body)
 
     async def acknowledge(ack: Ack) -> None:

@@ -60,9 +60,10 @@ class SlackRefused(PlatformRefused):
 
 
 def sdk_logger() -> logging.Logger:
-    """A logger for the SDK, which logs whole messages at DEBUG and of no use below ERROR."""
+    """A logger that keeps the SDK quiet: it logs whole messages, and a traceback for each
+    acknowledgement that a reconnect swallowed. What matters the adapter logs itself."""
     logger = logging.getLogger("adapters.slack.sdk")
-    logger.setLevel(logging.ERROR)
+    logger.setLevel(logging.CRITICAL)
     return logger
 
 

@@ -14,7 +14,7 @@ from adapters.slack_events import (
     event_of,
     user_of_payload,
 )
-from adapters.slack_text import Names, ids_in
+from adapters.slack_text import UNKNOWN, Names, ids_in
 from bot.errors import PlatformRefused
 from bot.messages import Author, EventKind, InboxEvent, IncomingMessage, Surface
 from memory.types import Audience, Person, Readable
@@ -93,7 +93,7 @@ class SlackEnvelopes:
 
     async def references(self, message: Json, names: Names) -> tuple[tuple[str, Person], ...]:
         return tuple(
-            (names.users.get(user, user), self.person(user))
+            (names.users.get(user) or UNKNOWN, self.person(user))
             for user in ids_in(message).users
             if user != self._me.user
         )

@@ -180,10 +180,10 @@ def is_wanted(
         return False
     event = event_of(payload)
     if not event:
-        return _is_wanted_interaction(payload)
+        return bool(user_of_payload(payload)) and _is_wanted_interaction(payload)
     match event.get("type"):
         case "app_mention":
-            return not is_from_bot(event, me)
+            return _is_whole(event) and not is_from_bot(event, me)
         case "message":
             return _is_wanted_message(event, me, listens)
         case "reaction_added" | "reaction_removed":
@@ -192,9 +192,9 @@ def is_wanted(
         case "app_home_opened":
             return event.get("tab") == "home"
         case "member_joined_channel":
-            return event.get("user") == me.user
+            return event.get("user") == me.user and bool(event.get("channel"))
         case "user_change":
-            return bool((event.get("user") or {}).get("deleted"))
+            return isinstance(user := event.get("user"), dict) and bool(user.get("deleted"))
         case "tokens_revoked":
             return bool((event.get("tokens") or {}).get("bot"))
         case "file_deleted" | "app_uninstalled":
@@ -204,21 +204,31 @@ def is_wanted(
 
 def _is_wanted_message(event: Json, me: SlackIdentity, listens: Callable[[str], bool]) -> bool:
     subtype = event.get("subtype")
+    if not event.get("channel"):
+        return False
     if subtype == "message_deleted":
         previous = event.get("previous_message") or {}
+        if not event.get("deleted_ts"):
+            return False
         return me.wrote(previous) or not is_from_bot(previous, me)
     if subtype == "message_changed":
         message, previous = event.get("message") or {}, event.get("previous_message") or {}
-        if is_from_bot(message, me) and message.get("subtype") != REMOVED:
+        if not message.get("ts") or (
+            is_from_bot(message, me) and message.get("subtype") != REMOVED
+        ):
             return False
         # Link previews and new replies change a message without changing what was said.
         return not previous or message.get("text") != previous.get("text")
-    if subtype not in SPOKEN or is_from_bot(event, me) or not event.get("user"):
+    if subtype not in SPOKEN or is_from_bot(event, me) or not _is_whole(event):
         return False
     if event.get("channel_type") == "im" or str(event.get("channel")).startswith("D"):
         return True
     in_thread = event.get("thread_ts") not in (None, event.get("ts"))
     return in_thread or names_bot(event, me) or listens(str(event.get("channel")))
+
+
+def _is_whole(message: Json) -> bool:
+    return bool(message.get("user") and message.get("channel") and message.get("ts"))
 
 
 def names_bot(message: Json, me: SlackIdentity) -> bool:

@@ -72,17 +72,19 @@ class SlackHttp:
         except web.HTTPRequestEntityTooLarge:
             log.warning("slack: refused a body that is too long")
             raise
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            log.warning("slack: refused a body of %s bytes that is no text", len(body))
+            return web.Response(status=400)
         headers: dict[str, str] = {name.lower(): value for name, value in request.headers.items()}
-        if not self._verifier.is_valid_request(body, headers):
+        if not self._verifier.is_valid_request(text, headers):
             log.warning("slack: refused a request of %s bytes with a bad signature", len(body))
             return web.Response(status=401)
         try:
-            asked = AsyncBoltRequest(
-                body=body.decode(),
-                query=request.query_string,
-                headers=dict(headers),
-            )
-        except ValueError:
-            log.warning("slack: refused a body of %s bytes that cannot be read", len(body))
+            asked = AsyncBoltRequest(body=text, query=request.query_string, headers=dict(headers))
+            return await to_aiohttp_response(await self._app.async_dispatch(asked))
+        except (ValueError, LookupError, AttributeError, TypeError):
+            # Bolt takes every body to have what Slack's bodies have.
+            log.warning("slack: refused a body of %s bytes that makes no sense", len(body))
             return web.Response(status=400)
-        return await to_aiohttp_response(await self._app.async_dispatch(asked))

@@ -43,6 +43,9 @@ class SlackText:
     """Forwarded messages and link previews, in Markdown."""
 
 
+UNKNOWN = "…"
+"""Stands for a name that cannot be found out: an id would mean nothing to a reader or a model."""
+
 _ENTITY = re.compile(r"<([^<>\n]+)>")
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 _BOLD = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
@@ -112,13 +115,13 @@ def _entity(inner: str, names: Names) -> str:
     target, _, label = inner.partition("|")
     kind, rest = target[:1], target[1:]
     if kind == "@":
-        return f"@{names.users.get(rest) or label or rest}"
+        return f"@{names.users.get(rest) or label or UNKNOWN}"
     if kind == "#":
-        return f"#{names.channels.get(rest) or label or rest}"
+        return f"#{names.channels.get(rest) or label or UNKNOWN}"
     if kind == "!":
         if rest.startswith("subteam^"):
             group = rest.removeprefix("subteam^")
-            return f"@{names.groups.get(group) or label.lstrip('@') or group}"
+            return f"@{names.groups.get(group) or label.lstrip('@') or UNKNOWN}"
         return label if rest.startswith("date^") else f"@{rest}"
     return f"[{label}]({target})" if label and label != target else target
 
@@ -233,12 +236,12 @@ class _RichText:
                 url, label = str(item.get("url") or ""), item.get("text")
                 return f"[{label}]({url})" if label and label != url else url
             case "user":
-                return f"@{self._names.users.get(item['user_id']) or item['user_id']}"
+                return f"@{self._names.users.get(item['user_id']) or UNKNOWN}"
             case "channel":
-                return f"#{self._names.channels.get(item['channel_id']) or item['channel_id']}"
+                return f"#{self._names.channels.get(item['channel_id']) or UNKNOWN}"
             case "usergroup":
                 group = str(item.get("usergroup_id") or "")
-                return f"@{self._names.groups.get(group) or group}"
+                return f"@{self._names.groups.get(group) or UNKNOWN}"
             case "broadcast":
                 return f"@{item.get('range')}"
             case "emoji":

@@ -45,11 +45,12 @@ async def names_in(messages: list[Json], directory: SlackDirectory, me: SlackIde
         found = ids_in(message)
         for user in (*found.users, str(message.get("user") or "")):
             if user and user not in users:
-                users[user] = (await directory.user(user)).name
+                name = (await directory.user(user)).name
+                users[user] = name if name != user else ""
         for channel in found.channels:
             if channel not in channels:
                 channels[channel] = (await directory.place(channel)).name
-    return Names(users, {channel: name for channel, name in channels.items() if name})
+    return Names(users, channels)
 
 
 class SlackThreads:

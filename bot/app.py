@@ -30,6 +30,7 @@ from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
 from memory.index import VectorIndex
 from memory.long_term import LongTermMemory
 from memory.ports import Clock, Embedder
+from memory.redaction import redact
 from memory.store import lease
 from memory.store.database import Database
 from memory.store.lease import Holder
@@ -89,9 +90,9 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
     An embedded SQLite database is brought to the newest schema; elsewhere that is
     `oboete migrate`. Raises StoreUnavailable, SchemaMismatch or BadSettings.
     """
-    database, ledger = open_database(settings)
-    model: ChatModel | None = None
-    try:
+    database, ledger = await asyncio.to_thread(open_database, settings)
+    async with contextlib.AsyncExitStack() as closing:
+        closing.push_async_callback(asyncio.to_thread, database.close)
         index = VectorIndex(database, budget=settings.index_megabytes << 20)
         embedder = make_embedder(settings.embedder, settings)
         embedding = EmbeddingService(
@@ -101,9 +102,12 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             clock,
             make_embedder=lambda name: _embedder_or_none(name, settings),
         )
+        closing.push_async_callback(embedding.close)
         memory = LongTermMemory(database, index, embedding, ledger, clock)
         directory = Directory(database)
         model = await make_chat_model(settings)
+        if model is not None:
+            closing.push_async_callback(model.close)
         extractor: Extractor = (
             StatementExtractor(memory) if model is None else ModelExtractor(memory, model, clock)
         )
@@ -133,10 +137,6 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             dispatcher,
             clock,
         )
-    finally:
-        if model is not None:
-            await model.close()
-        await asyncio.to_thread(database.close)
 
 
 def open_database(settings: Settings) -> tuple[Database, Ledger]:
@@ -280,6 +280,7 @@ async def chat(
         private_channel=private,
         locale=app.settings.locale,
         time_zone=app.settings.time_zone,
+        redact=lambda text: redact(text).text,
         trace=explain if trace else None,
     )
     async with serving(app, [platform]):

@@ -329,7 +329,7 @@ class Commands:
         hits = await self._memory.recall(
             request.argument, request.message.readable, SEARCH_RESULTS, kinds=(Kind.FACT,)
         )
-        near = {hit.ref.id for hit in hits if hit.score >= RELEVANT}
+        near = {hit.ref.id for hit in hits if hit.evidence >= RELEVANT}
         return [fact for fact in mine if fact.id in near], False
 
     async def _forget_ids(self, ids: Sequence[int], request: Request) -> Reply:

@@ -103,7 +103,10 @@ async def _inside(database: Database) -> AsyncIterator[Finding]:
 async def _embedder(settings: Settings) -> AsyncIterator[Finding]:
     try:
         embedder = application.make_embedder(settings.embedder, settings)
-        dimension = await embedder.dimension()
+        try:
+            dimension = await embedder.dimension()
+        finally:
+            await embedder.close()
     except BotFault as error:
         yield Finding("embedder", False, str(error), error.fix)
         return

@@ -131,6 +131,8 @@ class IncomingMessage:
     """Earlier turns of the thread that are not stored (root and replies before the mention)."""
     quoted: str = ""
     """Forwarded or quoted text: serves this answer, is never learned."""
+    plain: bool = False
+    """One search and no model call before the answer."""
     private_reply: bool = False
     """Only the author will see the answer (ephemeral); `readable` was computed for that."""
     arguments: dict[str, str] = field(default_factory=dict)

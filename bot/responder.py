@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,10 @@ from bot.messages import (
     Status,
 )
 from bot.phrases import phrase
+from bot.plan import Route
+from bot.plan import plan as make_plan
 from bot.ports import ChatModel
+from bot.research import Researcher
 from memory.analysis import Question, Tense, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
@@ -42,6 +45,9 @@ QUOTED = 3
 
 HISTORY = 40
 """Turns of the conversation considered for the prompt; the token budget cuts further."""
+
+DOUBT = 1.5
+"""How far below relevant a record may be and still be shown to a model, which judges itself."""
 
 CLOSE = 0.6
 """How far below the best match another is still quoted beside it."""
@@ -62,6 +68,10 @@ class _Work:
     history: list[Message] = field(default_factory=list)
     calls: int = 0
     route: str = "talk"
+    query: str = ""
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    by_model: bool = False
+    """The reply is the model's, not quotations."""
 
 
 class Responder:
@@ -85,6 +95,7 @@ class Responder:
         self._model = model
         self._clock = clock
         self._answer_tokens = answer_tokens
+        self._researcher = Researcher(memory, model)
 
     async def handle(self, message: IncomingMessage) -> AsyncIterator[ReplyPart]:
         """Parts of the reply, ending with the whole `Reply`. Never raises for what a person
@@ -172,25 +183,31 @@ class Responder:
             yield await self._finish(work, _without_model(work))
             return
         yield Status(work.say("Thinking…"))
-        if not work.asked.is_talk:
-            await self._recall(work)
+        await self._recall(work)
+        async for part in self._answer(work, self._model):
+            yield part
+
+    async def _answer(self, work: _Work, model: ChatModel) -> AsyncIterator[ReplyPart]:
+        """Stream the model's answer from what was found."""
+        relevant = [hit for hit in work.hits if hit.evidence >= RELEVANT - DOUBT]
+        work.hits = relevant[:RECALLED]
         turns = prompts.answer(
-            message,
+            work.message,
             work.hits,
             work.history,
             language=work.asked.language,
             now=self._clock(),
-            budget=self._model.context_tokens - self._answer_tokens,
+            budget=model.context_tokens - self._answer_tokens,
         )
         pieces: list[str] = []
         work.calls += 1
         trouble = ""
         try:
-            async for piece in self._model.stream(turns, max_tokens=self._answer_tokens):
+            async for piece in model.stream(turns, max_tokens=self._answer_tokens):
                 pieces.append(piece)
                 yield Delta(piece)
         except ModelUnavailable as error:
-            log.warning("message %s: the model failed: %s", message.event_id, error)
+            log.warning("message %s: the model failed: %s", work.message.event_id, error)
             trouble = f"{error} {error.fix}".strip()
         text = "".join(pieces).strip()
         if not text:
@@ -198,49 +215,48 @@ class Responder:
             return
         if trouble:
             text = f"{text}\n\n({trouble})"
+        work.by_model = True
         work.used = [work.hits[n - 1] for n in prompts.cited(text) if 0 < n <= len(work.hits)]
         yield await self._finish(work, Reply(text))
 
     async def _quote_instead(self, work: _Work, trouble: str) -> Reply:
         """The answer when the model gave none: say so, and quote what was found."""
-        work.calls = 0
         work.used = quotable(work.hits, work.asked)
         reply = _without_model(work)
         why = trouble or work.say("The model gave no answer.")
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
 
     async def _recall(self, work: _Work) -> None:
-        """Search, leaving out what this very message has just taught."""
-        work.route = "memory"
-        hits = await self._memory.recall(
-            work.message.text, work.message.readable, RECALLED + len(work.learned) + 1
+        """Plan and search, leaving out what this very message has just taught, and questions."""
+        message = work.message
+        plan = await make_plan(message, work.history, self._model, self._clock())
+        work.calls += plan.calls
+        work.route = plan.route.value
+        if plan.route is Route.TALK:
+            return
+        found = await self._researcher.find(
+            plan, message, 2 * RECALLED + len(work.learned), plain=message.plain
         )
+        work.calls += found.calls
+        work.query, work.rounds = plan.query, found.steps
         own = {item.fact.id for item in work.learned if not item.known}
-        heard = work.heard.id if work.heard else None
-        said_in_facts = {
-            item.message_id for hit in hits if hit.fact is not None for item in hit.fact.evidence
-        }
-        in_history = {item.id for item in work.history}
-        work.hits = [
-            hit
-            for hit in hits
-            if not (hit.fact is not None and hit.fact.id in own)
-            and not (
-                hit.message is not None
-                and (hit.message.id == heard or hit.message.id in said_in_facts | in_history)
-            )
-        ][:RECALLED]
+        seen = {item.id for item in work.history}
+        seen |= {work.heard.id} if work.heard else set()
+        seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
+        work.hits = [hit for hit in found.hits if _tells(hit, own, seen)][:RECALLED]
 
     async def _finish(self, work: _Work, reply: Reply) -> Reply:
         """Store the reply with its lineage and trace; add citations and what was learned."""
         preferences = await self._directory.preferences(work.message.author.person)
         stored_id: int | None = None
-        sources = [hit.ref for hit in (work.hits if work.calls else work.used)]
+        sources = [hit.ref for hit in (work.hits if work.by_model else work.used)]
         sources += [Ref(Kind.FACT, item.fact.id) for item in work.learned]
         sources += [Ref(Kind.MESSAGE, item.id) for item in work.history]
         if work.heard is not None:
             sources.append(Ref(Kind.MESSAGE, work.heard.id))
-            stored = await self._memory.hear(self._as_message(work.message, reply), learn=False)
+            stored = await self._memory.hear(
+                self._as_message(work.message, reply), learn=False, findable=work.by_model
+            )
             stored_id = stored.message.id if stored is not None else None
         trace_id = await self._memory.add_trace(
             work.message.here,
@@ -285,7 +301,11 @@ class Responder:
     def _steps(self, work: _Work) -> dict[str, Any]:
         used = {hit.ref for hit in work.used}
         return {
-            "query": work.message.text if work.route == "memory" and work.heard else "",
+            "query": work.query if work.heard else "",
+            "searches": [
+                step if work.heard else {k: v for k, v in step.items() if k != "query"}
+                for step in work.rounds
+            ],
             "route": work.route,
             "model": self._model.name if self._model else "none",
             "calls": work.calls,
@@ -306,23 +326,29 @@ class Responder:
 SILENT = Reply("", silent=True)
 
 
+def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
+    """True for a record that can tell something new: no question, nothing said just now."""
+    if hit.fact is not None:
+        return hit.fact.id not in own
+    return hit.message is None or (
+        hit.message.id not in seen and not question(hit.message.text).is_question
+    )
+
+
 def quotable(hits: Sequence[Hit], asked: Question) -> list[Hit]:
     """The hits that answer the question well enough to be quoted, best first.
 
     A question that asks for a certain attribute is never answered by another one: "Where do I
     live?" not by a name, however alike the words are.
     """
-    fitting = [hit for hit in hits if _answers(hit, asked)]
-    relevant = [hit for hit in fitting if hit.score >= RELEVANT]
-    if not relevant:
-        return []
-    best = relevant[0].score
-    return [hit for hit in relevant if hit.score >= best - CLOSE][:QUOTED]
+    relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked)]
+    chosen = [hit for hit in relevant if hit.fact is not None] or relevant
+    return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
 
 
 def _answers(hit: Hit, asked: Question) -> bool:
     if hit.fact is None:
-        return hit.message is not None and not question(hit.text).is_question
+        return True
     past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
     if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
         return False
@@ -380,7 +406,7 @@ def citations(used: Sequence[Hit], work: _Work) -> tuple[Citation, ...]:
     numbers = {hit.ref: number for number, hit in enumerate(work.hits, start=1)}
     found = []
     for order, hit in enumerate(used, start=1):
-        number = numbers[hit.ref] if work.calls else order
+        number = numbers[hit.ref] if work.by_model else order
         link = hit.message.permalink if hit.message else None
         if hit.fact is not None:
             link = next((item.permalink for item in hit.fact.evidence if item.permalink), None)

@@ -1,8 +1,8 @@
 """Cuts documents into chunks of bounded token count, at sentence ends wherever possible.
 
 The splitter is semantic-text-splitter: it cuts at the largest unit that fits (paragraph, line,
-sentence by UAX #29, word, character), which ends 98 % of chunks of Japanese running text at
-the end of a sentence; a splitter that looks for spaces reached 7 %.
+sentence by UAX #29, word, character). On JSQuAD paragraphs run together, 98 % of its cuts
+were at the end of a sentence; semchunk 4.1, which looks for spaces, reached 7 %.
 """
 
 from __future__ import annotations

@@ -69,6 +69,12 @@ class EmbeddingService:
     def configured(self) -> Embedder:
         return self._embedder
 
+    async def close(self) -> None:
+        """Close the embedders."""
+        ready = [each.embedder for each in (self._serving, self._target) if each is not None]
+        for embedder in {id(each): each for each in (self._embedder, *ready)}.values():
+            await embedder.close()
+
     async def serving(self) -> Ready | None:
         """The model that searches use; None while there is none that can be asked."""
         if self._serving is None:

@@ -91,9 +91,9 @@ def _blank(
     receipt.messages += 1
     receipt.undo.append(message)
     receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
-    left = messages.blank(session, message.id, spans)
+    messages.blank(session, message.id, spans)
     audience_id = audiences.ensure_id(session, message.audience)
-    records.reindex(session, audience_id, Ref(Kind.MESSAGE, message.id), left, now)
+    records.reindex(session, audience_id, Ref(Kind.MESSAGE, message.id), now)
     extraction.finish(session, [message.id])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,8 +20,10 @@ from memory.embedding import EmbeddingService
 from memory.errors import NotPermitted
 from memory.forgetting import Receipt
 from memory.index import VectorIndex
+from memory.pool import Asked
 from memory.ports import Clock, Judge, Pair
 from memory.reconcile import Candidate
+from memory.redaction import redact
 from memory.retrieve import Retriever
 from memory.store import (
     audiences,
@@ -111,12 +114,18 @@ class LongTermMemory:
 
     # -- hear ------------------------------------------------------------------------------------
 
-    async def hear(self, message: NewMessage, *, learn: bool) -> Heard | None:
+    async def hear(
+        self, message: NewMessage, *, learn: bool, findable: bool = True
+    ) -> Heard | None:
         """Store a message, or a later revision of it; None when that revision was forgotten.
 
-        With `learn` it is queued for extraction. An edit takes back what the earlier revision
-        taught, and what that had superseded is current again.
+        With `learn` it is queued for extraction. Without `findable` it is history only: a reply
+        that merely quotes what is known would be found in place of it. An edit takes back what
+        the earlier revision taught, and what that had superseded is current again.
         """
+
+        # platforms redact before the inbox; words that come another way are redacted here
+        message = replace(message, text=redact(message.text).text)
 
         def store(session: Session) -> Heard | None:
             digest = self._ledger.digest(message.audience, message.platform_id, message.revision)
@@ -124,14 +133,14 @@ class LongTermMemory:
                 return None
             now = self._clock()
             before = messages.find(session, message.audience, message.platform_id)
-            stored, change = messages.put(session, message, now)
+            stored, change = messages.put(session, message, now, findable=findable)
             if change is Change.UNCHANGED:
                 return Heard(stored, change)
             if before is not None:
                 forgetting.withdraw(session, before, now, Receipt(), gone=False)
             audience_id = audiences.ensure_id(session, stored.audience)
             ref = Ref(Kind.MESSAGE, stored.id)
-            records.reindex(session, audience_id, ref, stored.text, now)
+            records.reindex(session, audience_id, ref, now)
             if learn:
                 extraction.enqueue(session, stored, now)
             return Heard(stored, change)
@@ -302,7 +311,9 @@ class LongTermMemory:
     ) -> Remembered:
         exact = facts.exact(session, new)
         rivals = (
-            facts.of_subject(session, new.subject, new.audience, new.attribute)
+            facts.of_subject(
+                session, new.subject, new.audience, reconcile.rival_attributes(new.attribute)
+            )
             if new.attribute
             else []
         )
@@ -339,12 +350,19 @@ class LongTermMemory:
         k: int,
         *,
         kinds: Collection[Kind] = tuple(Kind),
+        asker: Person | None = None,
+        earlier: str = "",
+        window: tuple[datetime, datetime] | None = None,
     ) -> list[Hit]:
         """The k best records for a query, best first; see `Retriever.search`.
 
+        `window` is the time that the query asks about; records of it come first.
+
         Facts whose value a newer readable fact replaces come back marked as past.
         """
-        hits = await self._retriever.search(query, readable, k, kinds=kinds)
+        hits = await self._retriever.search(
+            Asked(query, asker, window), readable, k, kinds=kinds, earlier=earlier
+        )
         found = [hit.fact for hit in hits if hit.fact is not None]
         settled = {fact.id: fact for fact in await self._settle(found, readable)}
         return [
@@ -366,7 +384,7 @@ class LongTermMemory:
                 rival
                 for subject, attribute in slots
                 for place in audiences.readable_ids(session, readable).values()
-                for rival in facts.of_subject(session, subject, place, attribute)
+                for rival in facts.of_subject(session, subject, place, [str(attribute)])
             ]
 
         everything = {fact.id: fact for fact in await self._database.read(rivals)}
@@ -440,7 +458,7 @@ class LongTermMemory:
                 messages.rewrite(session, message.id, message.text)
                 audience_id = audiences.ensure_id(session, message.audience)
                 ref = Ref(Kind.MESSAGE, message.id)
-                records.reindex(session, audience_id, ref, message.text, now)
+                records.reindex(session, audience_id, ref, now)
             for fact in receipt.undo_facts:
                 again = facts.insert(session, facts.as_new(fact), now)
                 audience_id = audiences.ensure_id(session, fact.audience)

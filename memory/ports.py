@@ -67,3 +67,7 @@ class Embedder(Protocol):
         Raises EmbedderUnavailable when the model could not be asked at all.
         """
         ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory import analysis, guards
+from memory.analysis.results import is_single_valued
 from memory.types import Fact, NewFact, Verdict
 
 NEAR = 2.0
@@ -19,11 +20,6 @@ for being the same. Similarity only nominates: opposites are neighbours too."""
 
 MOST_CANDIDATES = 5
 """Candidates considered for one new fact, nearest first."""
-
-SINGLE_VALUED = frozenset({"name", "home", "job", "birthday", "age", "team", "employer"})
-"""Attributes of which one value holds at a time; so does every `favourite:…` and `deadline:…`."""
-
-_SINGLE_VALUED_KINDS = frozenset({"favourite", "deadline"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +45,14 @@ class Decision:
 
 def single_valued(attribute: str | None) -> bool:
     """True when a later value of the attribute ends an earlier one."""
-    if attribute is None:
-        return False
-    return attribute in SINGLE_VALUED or attribute.partition(":")[0] in _SINGLE_VALUED_KINDS
+    return attribute is not None and is_single_valued(attribute)
+
+
+def rival_attributes(attribute: str) -> tuple[str, ...]:
+    """The attributes whose values one of `attribute` can contradict: itself, and its opposite."""
+    kind, colon, what = attribute.partition(":")
+    other = {"likes": "dislikes", "dislikes": "likes"}.get(kind)
+    return (attribute,) if other is None else (attribute, f"{other}{colon}{what}")
 
 
 def decide(
@@ -95,13 +96,14 @@ def _in_time(new: NewFact, rivals: Sequence[Fact]) -> Decision:
 
 def rival(new: NewFact, known: Fact) -> bool:
     """True when the two are values of one attribute that cannot both hold now."""
-    if new.attribute is None or new.attribute != known.attribute:
+    if new.attribute is None or known.attribute not in rival_attributes(new.attribute):
         return False
-    if new.negated != known.negated:
-        return True
+    opposite = new.attribute != known.attribute
+    if opposite or new.negated != known.negated:
+        return opposite != (new.negated != known.negated)  # not disliking is no contradiction
     if new.negated or not single_valued(new.attribute):
         return False
-    # "I live in Osaka" and "my home is Osaka" are one value in other words
+    # "I live in Osaka" and "I moved to Osaka" are one value in other words
     return not _same_value(new.text, known.text)
 
 

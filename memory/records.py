@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from memory import lexical
-from memory.store import embeddings
+from memory.store import embeddings, texts
 from memory.store.embeddings import Item, Model
 from memory.tables import EmbeddingModelRow
 from memory.types import Ref, Vector
@@ -32,7 +32,6 @@ def index(
     Models without a vector at hand get the text queued. Gives the audience's version for the
     model of `vector`, or None without one.
     """
-    lexical.remove(session, audience_id, ref.key)
     lexical.add(session, audience_id, ref.key, text)
     models = session.execute(select(col(EmbeddingModelRow.id))).scalars().all()
     for model_id in models:
@@ -51,8 +50,12 @@ def unindex(session: Session, audience_id: int, ref: Ref) -> None:
     embeddings.remove(session, audience_id, ref.key)
 
 
-def reindex(session: Session, audience_id: int, ref: Ref, text: str, now: datetime) -> None:
-    """Make a record findable by a changed text; by nothing when that is empty."""
+def reindex(session: Session, audience_id: int, ref: Ref, now: datetime) -> None:
+    """Make a record findable by the text it has now; by nothing when it is blank or not findable.
+
+    Vectors are queued.
+    """
     unindex(session, audience_id, ref)
-    if text.strip():
+    text = texts.by_key(session, [ref.key]).get(ref.key)
+    if text is not None:
         index(session, audience_id, ref, text, now)

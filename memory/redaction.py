@@ -125,7 +125,8 @@ _LABELLED_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _PRIVATE_KEY: Final = re.compile(
-    r"(?P<secret>-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z))",
+    r"(?P<secret>-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?"
+    r"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z))",
     re.DOTALL,
 )
 _TOKEN_REST: Final = re.compile(r"[A-Za-z0-9_+/=.-]*[A-Za-z0-9_]|")
@@ -171,7 +172,10 @@ _PASSWORD_EN: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSPHRASE_WORDS: Final = re.compile(r"[a-z]+(?:[ -][a-z0-9]+){3,}", re.IGNORECASE)
-_GRAMMAR: Final = re.compile(r"\b(?:the|an?|and|or|to|too|of|in|on|is|are|was|be|for|by|with|not|it|i|my|we|you|so|than)\b", re.IGNORECASE)
+_GRAMMAR: Final = re.compile(
+    r"\b(?:the|an?|and|or|to|too|of|in|on|is|are|was|be|for|by|with|not|it|i|my|we|you|so|than)\b",
+    re.IGNORECASE,
+)
 _NO_PASSWORD: Final = re.compile(
     r"^(?:\w+(?:ed|ing|ly)|too|not|no|never|always|still|now|the|a|an|my|your|our|in|on|at|to|for|by|with|from|wrong|weak|strong|secret|incorrect"
     r"|correct|invalid|valid|safe|secure|unknown|unsafe|missing|optional|mandatory|ready|reset|different|good|bad|long|short|old|new|easy|hard|difficult"
@@ -228,20 +232,27 @@ def _looks_secret(value: str, joint: str, rest: str, word: str) -> bool:
 
 # --- numbers with a check digit ---------------------------------------------------------------
 
-_CARD: Final = re.compile(r"(?<![A-Za-z0-9_.,/=-])(?P<secret>[0-9](?:[ -]?[0-9]){12,18})(?![A-Za-z0-9_/=]|[.,-][0-9])")
+_CARD: Final = re.compile(
+    r"(?<![A-Za-z0-9_.,/=-])(?P<secret>[0-9](?:[ -]?[0-9]){12,18})(?![A-Za-z0-9_/=]|[.,-][0-9])"
+)
 _CARD_ISSUER: Final = re.compile(
     r"^(?:4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}"
     r"|35(?:2[89]|[3-8]\d)\d{12}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17})$"
 )
 """Visa, Mastercard, American Express, Diners, JCB, Discover, UnionPay (ISO/IEC 7812 ranges)."""
-_MY_NUMBER: Final = re.compile(r"(?<![A-Za-z0-9_.,/=-])(?P<secret>[0-9]{4}([ -]?)[0-9]{4}\2[0-9]{4})(?![A-Za-z0-9_/=]|[.,-][0-9]|[ ][0-9]{4})")
+_MY_NUMBER: Final = re.compile(
+    r"(?<![A-Za-z0-9_.,/=-])(?P<secret>[0-9]{4}([ -]?)[0-9]{4}\2[0-9]{4})"
+    r"(?![A-Za-z0-9_/=]|[.,-][0-9]|[ ][0-9]{4})"
+)
 _OTHER_NUMBER: Final = re.compile(
     r"(?:order|tracking|invoice|ticket|shipment|serial|account\s+id|isbn|注文|追跡|伝票|受付|問い?合わせ|シリアル|請求書)[\w\s#.:：番号はコードのNo-]{0,16}$",
     re.IGNORECASE,
 )
 _PHONE: Final = re.compile(
-    r"(?<![A-Za-z0-9_.,/=-])(?P<secret>\+[0-9]{1,3}[ -]?(?:\([0-9]{1,4}\)[ -]?)?[0-9]{1,4}(?:[ -]?[0-9]{2,4}){2,3}"
-    r"|0[0-9]{1,4}-[0-9]{1,4}-[0-9]{3,4}|0[5789]0[0-9]{8}|\(?[2-9][0-9]{2}\)?[ -][2-9][0-9]{2}-[0-9]{4})(?![A-Za-z0-9_-])"
+    r"(?<![A-Za-z0-9_.,/=-])(?P<secret>"
+    r"\+[0-9]{1,3}[ -]?(?:\([0-9]{1,4}\)[ -]?)?[0-9]{1,4}(?:[ -]?[0-9]{2,4}){2,3}"
+    r"|0[0-9]{1,4}-[0-9]{1,4}-[0-9]{3,4}|0[5789]0[0-9]{8}"
+    r"|\(?[2-9][0-9]{2}\)?[ -][2-9][0-9]{2}-[0-9]{4})(?![A-Za-z0-9_-])"
 )
 _POSTAL_CODE: Final = re.compile(r"〒\s*(?P<secret>[0-9]{3}-?[0-9]{4})(?![A-Za-z0-9_-])")
 
@@ -262,7 +273,9 @@ def _my_numbers(text: str) -> Iterator[_Found]:
 
 def _is_other(text: str, match: re.Match[str]) -> bool:
     """True when the words before it say that it is another kind of number."""
-    return bool(_OTHER_NUMBER.search(text[max(0, match.start("secret") - 30) : match.start("secret")]))
+    return bool(
+        _OTHER_NUMBER.search(text[max(0, match.start("secret") - 30) : match.start("secret")])
+    )
 
 
 def _luhn(digits: str) -> bool:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
+import numpy as np
 from sqlmodel import Session
 
-from memory import lexical
+from memory import bm25, ranking
+from memory.calibration import Calibration
 from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
+from memory.pool import Asked, Gathered, gather
 from memory.reconcile import single_valued
-from memory.store import audiences, facts, messages
+from memory.store import audiences
 from memory.store.database import Database
-from memory.types import Fact, Hit, Kind, Readable, Ref
+from memory.tokens import QueryTerms, query_terms
+from memory.types import Audience, Fact, Hit, Kind, Message, Readable
 
-CANDIDATES = 50
-"""Candidates of each signal. Beyond the first few dozen neither signal adds right ones."""
+CANDIDATES = 100
+"""Candidates of each signal and kind: beyond them neither signal adds right ones."""
 
-RELEVANT = 1.7
-"""Standard deviations above unrelated text from which a record can answer a question."""
+RELEVANT = ranking.RELEVANT
+"""Evidence from which a record can answer a question, as `Hit.evidence` counts it."""
 
-KEYWORD_WEIGHT = 1.0
-"""Standard deviations that the best keyword match adds to its vector score."""
+NO_CALIBRATION = Calibration(np.zeros(1, dtype=np.float32), 0.0, 1.0)
+"""Stands in while there is no embedding model: there are no cosines to standardise."""
 
 
 class Retriever:
-    """Finds records by meaning and by words. Every search takes what it may see."""
+    """Finds records by meaning, by words and by what stands around them."""
 
     def __init__(self, database: Database, index: VectorIndex, embedding: EmbeddingService) -> None:
         self._database = database
@@ -35,66 +40,105 @@ class Retriever:
 
     async def search(
         self,
-        query: str,
+        asked: Asked,
         readable: Readable,
         k: int,
         *,
         kinds: Collection[Kind] = tuple(Kind),
+        earlier: str = "",
     ) -> list[Hit]:
         """The k best records for the query, best first, with what each signal gave.
 
-        Nothing is cut off by score here: k come back when k exist among the candidates.
-        While no embedding model can be asked, keywords alone decide.
+        `earlier` are words of the asker's last turns, which count in part. Nothing is cut off by
+        score here: k come back when k exist among the candidates. While no embedding model can
+        be asked, words alone decide.
         """
-        if not query.strip() or k <= 0:
+        if not asked.query.strip() or k <= 0:
             return []
-        ids = await self._database.read(lambda s: list(audiences.readable_ids(s, readable)))
+        embedded = await self._embedding.query(asked.query)
+        ids = await self._database.read(lambda s: audiences.readable_ids(s, readable))
         if not ids:
             return []
         wide = max(k, CANDIDATES)
-        dense: dict[int, float] = {}
-        asked = await self._embedding.query(query)
-        if asked is not None:
-            model, vector = asked
-            keys, cosines = await self._index.search(model, vector, ids, wide, kinds)
-            scores = model.calibration.standardize(cosines)
-            dense = dict(zip(keys.tolist(), scores.tolist(), strict=True))
+        nearest: list[int] = []
+        if embedded is not None:
+            for kind in kinds:
+                keys, _ = await self._index.search(*embedded, list(ids), wide, [kind])
+                nearest += keys.tolist()
+        places = {audience: id_ for id_, audience in ids.items()}
 
-        def gather(session: Session) -> list[Hit]:
-            words = {
-                hit.key: hit.score for hit in lexical.search(session, ids, query, wide, kinds=kinds)
-            }
-            return _hits(session, readable, dense, words)
+        def rank(session: Session) -> list[Hit]:
+            terms, weights_of = _terms(asked.query, earlier)
+            found = bm25.evidence(session, list(ids), terms, wide, kinds=kinds)
+            keys = list(dict.fromkeys([*found.keys.tolist(), *nearest]))
+            model = embedded[0] if embedded is not None else None
+            gathered = gather(session, places, keys, found, model, asked)
+            vector = None
+            calibration = NO_CALIBRATION
+            if embedded is not None:
+                calibration = embedded[0].calibration
+                vector = calibration.center(embedded[1][None, :])[0]
+            weights = found.weights * np.array([weights_of(term) for term in found.terms])
+            ranked = ranking.rank(ranking.Question(weights, vector), gathered.pool, calibration)
+            return _hits(gathered, ranked, k)
 
-        return (await self._database.read(gather))[:k]
+        return await self._database.read(rank)
 
 
-def _hits(
-    session: Session, readable: Readable, dense: dict[int, float], words: dict[int, float]
-) -> list[Hit]:
-    best = max(words.values(), default=1.0)
-    floor = min(dense.values(), default=0.0)
-    scored: dict[int, tuple[float, float]] = {}
-    for key in dense.keys() | words.keys():
-        scored[key] = (dense.get(key, floor), KEYWORD_WEIGHT * words.get(key, 0.0) / best)
-    refs = {key: Ref.from_key(key) for key in scored}
-    known = facts.get(session, [r.id for r in refs.values() if r.kind is Kind.FACT], readable)
-    said = messages.get(session, [r.id for r in refs.values() if r.kind is Kind.MESSAGE], readable)
+def _terms(query: str, earlier: str) -> tuple[QueryTerms, Callable[[str], float]]:
+    """The terms of the query and of earlier turns, and what share of its worth each counts."""
+    own = query_terms(query)
+    if not earlier:
+        return own, lambda _: 1.0
+    before = query_terms(earlier)
+    terms = QueryTerms(
+        tuple(dict.fromkeys([*own.exact, *before.exact])),
+        tuple(dict.fromkeys([*own.prefixes, *before.prefixes])),
+    )
+    mine = {*own.exact, *(f"{prefix}*" for prefix in own.prefixes)}
+    return terms, lambda term: 1.0 if term in mine else ranking.CONTEXT_TERM
+
+
+def _hits(gathered: Gathered, ranked: ranking.Ranking, k: int) -> list[Hit]:
+    rows = [_spoken_for(int(row), gathered) for row in ranked.rows]
+    threshold = ranking.RELEVANT
+    chosen = ranking.balance(ranked, gathered.pool.kinds[ranked.rows], k, threshold)
     hits = []
-    for key, (meaning, wording) in scored.items():
-        ref = refs[key]
-        fact = known.get(ref.id) if ref.kind is Kind.FACT else None
-        message = said.get(ref.id) if ref.kind is Kind.MESSAGE else None
-        if fact is not None:
-            text, audience, said_at = fact.text, fact.audience, fact.said_at
-        elif message is not None:
-            text, audience, said_at = message.text, message.audience, message.sent_at
-        else:
-            continue
-        signals = (("meaning", meaning), ("words", wording))
-        score = meaning + wording
-        hits.append(Hit(ref, score, text, audience, said_at, fact, message, signals))
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.said_at.timestamp(), -hit.ref.key))
+    for at in chosen.tolist():
+        ref = gathered.refs[rows[at]]
+        fact = gathered.facts[ref.id] if ref.kind is Kind.FACT else None
+        message = gathered.messages[ref.id] if ref.kind is Kind.MESSAGE else None
+        text, audience, said_at = _said(fact, message)
+        hits.append(
+            Hit(
+                ref=ref,
+                score=float(ranked.scores[at]),
+                evidence=float(ranked.evidence[at]),
+                text=text,
+                audience=audience,
+                said_at=said_at,
+                fact=fact,
+                message=message,
+                signals=tuple((name, float(each[at])) for name, each in ranked.signals.items()),
+            )
+        )
+    return hits
+
+
+def _spoken_for(row: int, gathered: Gathered) -> int:
+    """The row of the fact that says the same as a message, where one was found; else the row."""
+    pool = gathered.pool
+    if pool.kinds[row] != Kind.MESSAGE:
+        return row
+    same = np.flatnonzero((pool.groups == pool.groups[row]) & (pool.kinds == Kind.FACT))
+    return int(same[0]) if len(same) else row
+
+
+def _said(fact: Fact | None, message: Message | None) -> tuple[str, Audience, datetime]:
+    if fact is not None:
+        return fact.text, fact.audience, fact.said_at
+    assert message is not None
+    return message.text, message.audience, message.sent_at
 
 
 def newest_readable(known: Sequence[Fact]) -> list[Fact]:

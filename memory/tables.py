@@ -123,6 +123,8 @@ class MessageRow(SQLModel, table=True):
     time_zone: str = "UTC"
     mentions: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     """Names in the text, and the people whom they mention."""
+    findable: bool = True
+    """False for a reply that only quotes what is known: it is history, and no search finds it."""
     expired: bool = False
     """Its words went by retention; the facts stay, marked "source expired"."""
 

@@ -258,6 +258,9 @@ class Hit:
     ref: Ref
     score: float
     """Standard deviations above what unrelated text scores; best first; not bounded."""
+    evidence: float
+    """The part of the score that meaning, words and context gave: what decides whether the
+    record can answer at all."""
     text: str
     audience: Audience
     said_at: datetime

@@ -8,11 +8,13 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bot.commands import Commands
 from bot.errors import BotFault
@@ -95,6 +97,12 @@ def bag_of_terms(text: str) -> list[str]:
     return terms
 
 
+@cache
+def _direction(term: str, dimension: int) -> npt.NDArray[np.float64]:
+    seed = zlib.crc32(term.encode("utf-8", "replace"))
+    return np.random.default_rng(seed).standard_normal(dimension)
+
+
 class FakeEmbedder:
     """Vectors from the terms of a text: texts are alike as far as they share terms.
 
@@ -140,8 +148,7 @@ class FakeEmbedder:
         """float32 (d,), of length 1."""
         total = np.zeros(self.size)
         for term in bag_of_terms(text) or [text]:
-            seed = zlib.crc32(f"{self.name}\x1f{term}".encode("utf-8", "replace"))
-            total += np.random.default_rng(seed).standard_normal(self.size)
+            total += _direction(f"{self.name}\x1f{term}", self.size)
         return (total / np.linalg.norm(total)).astype(np.float32)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from memory.analysis import english, japanese
 from memory.analysis.language import language_of
@@ -39,12 +40,8 @@ def read(text: str, *, speaker_name: str | None = None) -> Reading:
         reading = Reading()
     if speaker_name and reading.subject and reading.subject.casefold() == speaker_name.casefold():
         # "Taro likes cats", said by Taro.
-        return Reading(SELF, *_rest(reading))
+        return replace(reading, subject=SELF)
     return reading
-
-
-def _rest(reading: Reading) -> tuple[str | None, str | None, bool, bool, Tense]:
-    return reading.attribute, reading.value, reading.negated, reading.certain, reading.tense
 
 
 def statements(text: str, *, speaker_name: str) -> list[Statement]:
@@ -61,8 +58,20 @@ def statements(text: str, *, speaker_name: str) -> list[Statement]:
             found = found[:-1] if _is_short(sentence.text) else found
             continue
         if not _is_skipped(sentence.text):
-            found.extend(_stated(sentence, speaker_name))
+            stated = _stated(sentence, speaker_name)
+            found.extend(_unless_somebody_elses(statement, found) for statement in stated)
     return found
+
+
+def _unless_somebody_elses(statement: Statement, earlier: list[Statement]) -> Statement:
+    """犬を飼っています。名前はポチです: the name is that of whoever was just spoken of."""
+    if statement.attribute != "name" or statement.language != "ja" or not earlier:
+        return statement
+    speaks_of_self = any(word in statement.text for word in ("私", "僕", "俺", "わたし", "ぼく"))
+    others = any(word in earlier[-1].text for word in (*japanese.RELATIONS, "飼"))
+    if speaks_of_self or not others:
+        return statement
+    return replace(statement, subject=None, attribute=None, value=None)
 
 
 def _is_short(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from memory.analysis.english_rules import rules
 from memory.analysis.lexicon import words as words_of
 from memory.analysis.results import SELF, Reading, Tense
 
@@ -20,7 +21,9 @@ _OPENERS: Final = re.compile(
     )+""",
     _FLAGS | re.VERBOSE,
 )
-_VOCATIVE: Final = re.compile(r"^(?:<@[^>]+>|@[\w.-]+)[\s,:]+(?=(?:i|i'm|i've|my|we|our|call|please)\b)", _FLAGS)
+_VOCATIVE: Final = re.compile(
+    r"^(?:<@[^>]+>|@[\w.-]+)[\s,:]+(?=(?:i|i'm|i've|my|we|our|call|please)\b)", _FLAGS
+)
 
 GREETING: Final = re.compile(
     r"""^\W*(?:(?:hi|hello|hey|howdy|yo|good\ (?:morning|afternoon|evening|night)|bye|goodbye|see\ (?:you|ya)|later
@@ -34,7 +37,9 @@ GREETING: Final = re.compile(
     |you|indeed|now|today|tomorrow|soon|doing|to\ you))*[\s,.!~:;)?]*)+\W*$""",
     _FLAGS | re.VERBOSE,
 )
-_CONTROL: Final = re.compile(r"^\W*(?:[A-Z]{2,}(?:_[A-Z]+)+|heartbeat(?:_ok)?|ping|pong|health\s?check|ack)\W*$|\b(?:NO_REPLY|HEARTBEAT_OK|HEARTBEAT)\b")
+_CONTROL: Final = re.compile(
+    r"^\W*(?:[A-Z]{2,}(?:_[A-Z]+)+|heartbeat(?:_ok)?|ping|pong|health\s?check|ack)\W*$|\b(?:NO_REPLY|HEARTBEAT_OK|HEARTBEAT)\b"
+)
 _COMMAND: Final = re.compile(
     r"""^(?:please\s+|kindly\s+|just\s+|now\s+|then\s+|don't\s+|do\ not\s+|never\s+|always\s+|can\ you\s+)*
     (?:show|tell|give|list|find|search|look|explain|write|rewrite|summari[sz]e|translate|help|make|create|open|run|send
@@ -44,7 +49,10 @@ _COMMAND: Final = re.compile(
     |suggest|imagine|suppose|pretend|see|click|install|restart|disregard|consider|be|have\ a|feel\ free|provide|include)\b""",
     _FLAGS | re.VERBOSE,
 )
-_JOKE: Final = re.compile(r"\b(?:just\s+kidding|only\s+joking|i'm\s+(?:just\s+)?(?:joking|kidding)|jk|lol|lmao|rofl|haha+)\b|(?:^|\s)/[sj]\s*$|\(joke\)|[😂🤣😜🤪]", _FLAGS)
+_JOKE: Final = re.compile(
+    r"\b(?:just\s+kidding|only\s+joking|i'm\s+(?:just\s+)?(?:joking|kidding)|jk|lol|lmao|rofl|haha+)\b|(?:^|\s)/[sj]\s*$|\(joke\)|[😂🤣😜🤪]",
+    _FLAGS,
+)
 _HYPOTHETICAL: Final = re.compile(
     r"""\b(?:if\ (?:i|we|you|he|she|they|my|only)\b|what\ if|suppose|supposing|imagine|hypothetically|let's\ say|say\ i
     |pretend|i\ wish|i'd\ rather|(?:i|we|you|he|she|they|it)(?:\ would|'d)\ (?:have|be|live|move|work|love|hate|never)\b|were\ i\ to|in\ theory|as\ if|as\ though|unless\ i)""",
@@ -57,27 +65,40 @@ _UNCERTAIN: Final = re.compile(
     _FLAGS | re.VERBOSE,
 )
 # "in May" is a month, not a doubt.
-_MONTH_MAY: Final = re.compile(r"\b(?:in|on|since|until|by|of|early|late|next|last|this|\d{1,2}(?:st|nd|rd|th)?)\s+May\b|\bMay\s+\d|^May\s+(?:is|was)\b")
-_NEGATION: Final = re.compile(r"\b(?:not|never|no\s+longer|no|nobody|none|nothing|neither|nor|without|cannot|hardly|barely)\b|n't\b|\b(?:dont|doesnt|didnt|isnt|wasnt|cant|wont)\b", _FLAGS)
-_PAST: Final = re.compile(r"\b(?:used\ to|was|were|did|didn't|had|went|once|formerly|previously|yesterday|ago|last\ (?:night|week|month|year|\w+day)|back\ then|\w{3,}ed)\b".replace(r"\ ", r"\s"), _FLAGS)
-_FUTURE: Final = re.compile(r"\b(?:will|won't|shall|going\s+to|gonna|tomorrow|next\s+(?:week|month|year|\w+day|spring|summer|autumn|fall|winter)|(?:i|we|you|they|he|she|it)'ll)\b|\b(?:am|is|are|'m|'re|'s)\s+(?:moving|leaving|starting|joining|changing|switching)\b|'m\s+(?:moving|leaving|starting|joining|changing|switching)\b", _FLAGS)
+_MONTH_MAY: Final = re.compile(
+    r"\b(?:in|on|since|until|by|of|early|late|next|last|this|\d{1,2}(?:st|nd|rd|th)?)\s+May\b|\bMay\s+\d|^May\s+(?:is|was)\b"
+)
+_NEGATION: Final = re.compile(
+    r"\b(?:not|never|no\s+longer|no|nobody|none|nothing|neither|nor|without|cannot|hardly|barely)\b|n't\b|\b(?:dont|doesnt|didnt|isnt|wasnt|cant|wont)\b",
+    _FLAGS,
+)
+_PAST: Final = re.compile(
+    r"\b(?:used\ to|was|were|did|didn't|had|went|once|formerly|previously|yesterday|ago|last\ (?:night|week|month|year|\w+day)|back\ then|\w{3,}ed)\b".replace(
+        r"\ ", r"\s"
+    ),
+    _FLAGS,
+)
+# "is allowed", "has moved": what holds now, in spite of the -ed.
+_PRESENT: Final = re.compile(r"\b(?:is|are|am|has|have|does|do)\b|'(?:m|re|ve)\b", _FLAGS)
+_FUTURE: Final = re.compile(
+    r"\b(?:will|won't|shall|going\s+to|gonna|tomorrow|next\s+(?:week|month|year|\w+day|spring|summer|autumn|fall|winter)|(?:i|we|you|they|he|she|it)'ll)\b|\b(?:am|is|are|'m|'re|'s)\s+(?:moving|leaving|starting|joining|changing|switching)\b|'m\s+(?:moving|leaving|starting|joining|changing|switching)\b",
+    _FLAGS,
+)
 
-_CLAUSE: Final = re.compile(r"(?:,\s*|\s+)(?:and|but|so|while|whereas)\s+(?=(?:i|i'm|i've|my|we|our)\b)|;\s+|,\s+(?=(?:i|i'm|i've|my)\s)", _FLAGS)
+_CLAUSE: Final = re.compile(
+    r"(?:,\s*|\s+)(?:and|but|so|while|whereas)\s+(?=(?:i|i'm|i've|my|we|our)\b)|;\s+|,\s+(?=(?:i|i'm|i've|my)\s)",
+    _FLAGS,
+)
 
 # The end of a value: the next clause, a comment or a time word.
 _VALUE_END: Final = re.compile(
     r"""\s*(?:[.!。！…]+\s*$|,(?!\s(?-i:[A-Z]))|[;(:]|\s[–—-]+\s|\s+(?:and\s+(?:i|my|we|it|the|she|he|they)|but|because|since|so|although|though|while|which
     |when|where|who|if|as\ well|too|very\ much|a\ lot|so\ much|these\ days|now|right\ now|at\ the\ moment|currently
     |nowadays|anymore|any\ more|again|today|already|actually|instead|by\ the\ way|with\ my|for\ (?:\w+\ )?(?:years?|months?)|for\ everything
-    |last\ (?:week|month|year|\w+day)|yesterday|(?:\w+\ )?(?:days?|weeks?|months?|years?)\ ago|please|thanks)\b)""",
+    |in\ (?-i:January|February|March|April|May|June|July|August|September|October|November|December)|(?:in|since)\ (?:19|20)\d\d|last\ (?:week|month|year|\w+day)|yesterday|(?:\w+\ )?(?:days?|weeks?|months?|years?)\ ago|please|thanks)\b)""",
     _FLAGS | re.VERBOSE,
 )
 _ARTICLE: Final = re.compile(r"^(?:the|a|an|my|our|some|any|to|that)\s+", _FLAGS)
-
-_ADVERB: Final = r"(?:(?:really|also|still|currently|now|just|always|absolutely|actually|definitely|truly|do|recently|finally|have|'ve|even|especially|mostly|only|already|both|usually|officially)\s+)*"
-_NO: Final = r"(?P<no>(?:don'?t|do\s+not|doesn'?t|does\s+not|no\s+longer|never|am\s+not|'m\s+not|is\s+not|isn'?t|can'?t\s+say\s+i)\s+(?:really\s+|actually\s+|even\s+|much\s+)*)?"
-_I: Final = r"^i(?:\s+|(?='))"
-_OTHER: Final = r"^(?:(?P<who>(?:my\s+(?:\w+(?:'s)?\s+){0,2}\w+)|(?-i:[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})|<@[^>]+>|@[\w.-]+)\s+)?(?:has\s+)?(?:(?:really|also|still|currently|now|always|just)\s+)*"
 
 
 def _plain(value: str) -> str:
@@ -95,87 +116,19 @@ def key(value: str) -> str:
     return " ".join(_plain(value).lower().split())
 
 
-_OCCUPATION: Final = r"""(?:\w+[\s-]){0,3}?(?:engineer|developer|programmer|designer|teacher|professor|nurse|doctor|physician|dentist
-|lawyer|attorney|accountant|manager|director|analyst|scientist|researcher|architect|consultant|writer|author|editor|journalist
-|artist|musician|singer|actor|actress|chef|cook|baker|waiter|waitress|barista|driver|pilot|student|farmer|mechanic|electrician|plumber
-|carpenter|photographer|translator|interpreter|librarian|therapist|psychologist|pharmacist|vet|veterinarian|salesperson|secretary
-|assistant|administrator|technician|officer|firefighter|soldier|coach|trainer|tutor|recruiter|marketer|economist|biologist|chemist
-|physicist|mathematician|statistician|freelancer|ceo|cto|cfo|founder)"""
-
-_NOT_PLACE: Final = r"(?!(?:peace|fear|hope|love|a\s+(?:hurry|rush)|danger|the\s+(?:moment|past|present|future)|with|alone|by\s+myself)\b)"
-
-# Pattern, attribute (a closing colon takes the object, else the value, as its second part), tense.
-_RULES: Final[tuple[tuple[re.Pattern[str], str, Tense], ...]] = tuple(
-    (re.compile(pattern, _FLAGS | re.DOTALL), attribute, tense)
-    for pattern, attribute, tense in (
-        # name
-        (r"^my\s+(?:full\s+|first\s+|real\s+|new\s+)?name(?:\s+is|'s|\s+has\s+changed\s+to|\s+changed\s+to)\s+(?:now\s+)?(?P<no>not\s+)?(?P<value>.+)", "name", Tense.NOW),
-        (r"^(?P<value>[^,]{1,40}?)\s+is\s+(?:my\s+(?:full\s+|first\s+|real\s+)?name|what\s+i(?:'m|\s+am)\s+called|what\s+(?:people|they)\s+call\s+me)\b", "name", Tense.NOW),
-        (r"^(?:please\s+)?(?:start\s+calling\s+me|call\s+me|refer\s+to\s+me\s+as|address\s+me\s+as)\s+(?:by\s+my\s+name\s+which\s+is\s+)?(?!back\b|when\b|if\b|later\b|at\b|tomorrow\b)(?P<value>.+)", "name", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+(?:called|named)\s+(?P<value>.+)", "name", Tense.NOW),
-        (r"^(?:people|everyone|everybody|they|friends|my\s+friends)\s+calls?\s+me\s+(?P<value>.+)", "name", Tense.NOW),
-        (r"^i\s+go\s+by\s+(?P<value>.+)", "name", Tense.NOW),
-        (r"^my\s+(?P<who>(?:\w+\s+)?\w+)'s\s+name\s+is\s+(?P<value>.+)", "name", Tense.NOW),
-        (r"^i\s+(?:have|own|got)\s+an?\s+(?P<who>\w+(?:\s+\w+)?)\s+(?:named|called)\s+(?P<value>.+)", "name", Tense.NOW),
-        # home
-        (_I + _ADVERB + _NO + r"(?:live|reside|stay)\s+(?:(?:here|now|alone|permanently)\s+)?(?:in|at|near|on)\s+" + _NOT_PLACE + r"(?P<value>.+)", "home", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+" + _ADVERB + r"(?:living|based|residing)\s+(?:in|at|near|out\s+of)\s+" + _NOT_PLACE + r"(?P<value>.+)", "home", Tense.NOW),
-        (_I + _ADVERB + r"(?:moved|relocated)\s+(?:back\s+)?(?:from\s+.+?\s+)?(?:to|into)\s+(?!a\s+new\s+(?:team|job|role|project))(?P<value>.+)", "home", Tense.NOW),
-        (r"^my\s+(?:home|hometown\s+now|home\s+city|current\s+city|house|place|apartment)\s+is\s+(?:now\s+)?(?:in|at|near)\s+(?P<value>.+)", "home", Tense.NOW),
-        (r"^my\s+(?:home\s+)?address\s+(?:is|has\s+changed\s+to)\s+(?:now\s+)?(?P<value>.+)", "address", Tense.NOW),
-        (r"^i\s+(?:used\s+to\s+live|lived|was\s+living|grew\s+up)\s+(?:in|at|near)\s+(?P<value>.+)", "home", Tense.PAST),
-        (r"^i(?:'m|\s+am|\s+come)\s+(?:originally\s+)?from\s+(?P<value>.+)", "origin", Tense.NOW),
-        # work
-        (_I + _ADVERB + _NO + r"work\s+as\s+(?P<value>.+?)(?:\s+(?:at|for|in)\s+.+)?$", "job", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+" + _ADVERB + r"(?:working\s+as|employed\s+as)\s+(?P<value>.+?)(?:\s+(?:at|for|in)\s+.+)?$", "job", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+" + _ADVERB + r"(?P<no>not\s+)?an?\s+(?P<value>" + _OCCUPATION + r")\b(?!\s+of\b)(?:\s+(?:at|for|in|by)\s+.+)?[.!\s]*$", "job", Tense.NOW),
-        (r"^my\s+(?:new\s+|current\s+)?(?:job|profession|occupation|job\s+title|role)\s+is\s+(?P<value>.+)", "job", Tense.NOW),
-        (_I + _ADVERB + r"became\s+(?P<value>an?\s+" + _OCCUPATION + r")\b", "job", Tense.NOW),
-        (r"^i\s+(?:used\s+to\s+work|worked|was\s+working)\s+as\s+(?P<value>.+)", "job", Tense.PAST),
-        (r"^i\s+used\s+to\s+be\s+an?\s+(?P<value>" + _OCCUPATION + r")\b", "job", Tense.PAST),
-        (_I + _ADVERB + _NO + r"work\s+(?:at|for)\s+(?!home\b|night\b|the\s+moment|a\s+living|\w+\s+hours)(?P<value>.+)", "employer", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+" + _ADVERB + r"(?:working|employed)\s+(?:at|for|by)\s+(?!home\b)(?P<value>.+)", "employer", Tense.NOW),
-        (r"^my\s+(?:employer|company)\s+is\s+(?P<value>.+)", "employer", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+(?:now\s+|currently\s+)?(?:on|in|part\s+of|a\s+member\s+of)\s+(?:the\s+)?(?P<value>[\w\s&-]+?)\s+team\b", "team", Tense.NOW),
-        (r"^my\s+(?:new\s+|current\s+)?team\s+is\s+(?:called\s+|now\s+)?(?P<value>.+)", "team", Tense.NOW),
-        (r"^i\s+(?:just\s+|recently\s+)?(?:joined|moved\s+to|switched\s+to)\s+the\s+(?P<value>[\w\s&-]+?)\s+team\b", "team", Tense.NOW),
-        # dates
-        (r"^my\s+birthday\s+is\s+(?:on\s+)?(?P<value>.+)", "birthday", Tense.NOW),
-        (r"^i\s+was\s+born\s+on\s+(?P<value>.+)", "birthday", Tense.NOW),
-        (r"^my\s+(?:date\s+of\s+birth|birth\s?date)\s+is\s+(?P<value>.+)", "birthday", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+(?P<value>\d{1,3})(?:\s+years\s+old)?[.!\s]*$", "age", Tense.NOW),
-        (r"^my\s+age\s+is\s+(?P<value>\d{1,3})\b", "age", Tense.NOW),
-        (r"^the\s+(?:new\s+)?deadline\s+(?:for|of)\s+(?P<object>.+?)\s+(?:is|has\s+(?:moved|changed)\s+to|(?:was\s+)?(?:moved|changed)\s+to|is\s+now)\s+(?:on\s+|by\s+|now\s+)*(?P<value>.+)", "deadline:", Tense.NOW),
-        (r"^(?:the\s+|our\s+|my\s+)?(?!deadline)(?P<object>[\w][\w\s-]{0,40}?)(?:'s)?\s+(?:deadline\s+(?:is|has\s+(?:moved|changed)\s+to|moved\s+to|is\s+now)|(?:is|are)\s+due)\s+(?:on\s+|by\s+|now\s+)*(?P<value>.+)", "deadline:", Tense.NOW),
-        (r"^(?:the|our|my)\s+(?:new\s+)?deadline\s+(?:is|has\s+(?:moved|changed)\s+to|moved\s+to)\s+(?:on\s+|by\s+|now\s+)*(?P<value>.+)", "deadline", Tense.NOW),
-        # favourites, likes and dislikes
-        (r"^(?:the\s+name\s+of\s+)?my\s+(?:new\s+|current\s+|absolute\s+|all-time\s+)?favou?rite\s+(?P<object>\w+(?:\s+\w+){0,2}?)\s+(?:is|has\s+(?:always\s+been|changed\s+to)|could\s+be\s+described\s+as|changed\s+to)\s+(?:now\s+)?(?P<no>not\s+|no\s+longer\s+)?(?P<value>.+)", "favourite:", Tense.NOW),
-        (r"^(?P<value>[^,]{1,60}?)\s+is\s+(?:now\s+)?(?P<no>not\s+|no\s+longer\s+)?my\s+(?:new\s+|absolute\s+|all-time\s+)?favou?rite\s+(?P<object>\w+(?:\s+\w+)?)", "favourite:", Tense.NOW),
-        (_I + _ADVERB + _NO + r"(?:like|love|enjoy|adore|prefer)\s+(?!you\b|it\b|that\b|this\b|them\b|him\b|her\b|your\b|how\b|when\b|what\b|these\b|those\b|yours?\b|yourself\b|the\s+(?:idea|way|sound)\b|to[.!\s]*$|to\s+(?:know|see|have|get|thank)\b)(?P<value>.+)", "likes:", Tense.NOW),
-        (r"^i(?:'m|\s+am)\s+" + _ADVERB + r"(?P<no>not\s+)?(?:a\s+)?(?:really\s+|very\s+)?(?:(?:big\s+|huge\s+)?fan\s+of|fond\s+of|into|crazy\s+about|keen\s+on)\s+(?P<value>.+)", "likes:", Tense.NOW),
-        (r"^i\s+used\s+to\s+(?:like|love|enjoy|adore)\s+(?P<value>.+)", "likes:", Tense.PAST),
-        (r"^i\s+(?:liked|loved|enjoyed)\s+(?!it\b|that\b|this\b|you\b)(?P<value>.+)", "likes:", Tense.PAST),
-        (_I + _ADVERB + r"(?:hate|dislike|detest|loathe|can't\s+stand|cannot\s+stand)\s+(?!it\b|that\b|this\b|you\b|when\b|to\s+(?:say|ask|bother)\b)(?P<value>.+)", "dislikes:", Tense.NOW),
-        # tools and decisions
-        (r"^(?:i|we)\s+" + _ADVERB + _NO + r"use\s+(?P<value>.+?)(?:\s+(?:for|as|to|in|on|with)\s+.+)?$", "tool:", Tense.NOW),
-        (r"^we(?:\s+have|'ve)?\s+(?:finally\s+)?(?:decided|agreed|chosen|chose|settled|resolved)\s+(?:to\s+|that\s+|on\s+|upon\s+)*(?P<value>.+)", "decision", Tense.NOW),
-        (r"^the\s+decision\s+(?:is|was)\s+(?:to\s+|that\s+)?(?P<value>.+)", "decision", Tense.NOW),
-        # somebody else
-        (_OTHER + r"(?:(?P<no>does\s+not|doesn't|no\s+longer)\s+lives?|lives)\s+(?:in|at|near)\s+" + _NOT_PLACE + r"(?P<value>.+)", "home", Tense.NOW),
-        (_OTHER + r"(?:moved|relocated)\s+to\s+(?P<value>.+)", "home", Tense.NOW),
-        (_OTHER + r"(?:(?P<no>does\s+not|doesn't|no\s+longer)\s+works?|works)\s+as\s+(?P<value>.+?)(?:\s+(?:at|for|in)\s+.+)?$", "job", Tense.NOW),
-        (_OTHER + r"(?:(?P<no>does\s+not|doesn't|no\s+longer)\s+works?|works)\s+(?:at|for)\s+(?P<value>.+)", "employer", Tense.NOW),
-        (_OTHER + r"is\s+(?P<no>not\s+|no\s+longer\s+)?an?\s+(?P<value>" + _OCCUPATION + r")\b(?!\s+of\b)", "job", Tense.NOW),
-        (_OTHER + r"(?:(?P<no>does\s+not|doesn't|no\s+longer)\s+(?:really\s+)?(?:likes?|loves?|enjoys?)|likes|loves|enjoys|adores)\s+(?!it\b|that\b|this\b)(?P<value>.+)", "likes:", Tense.NOW),
-        (_OTHER + r"(?:hates|dislikes|can't\s+stand)\s+(?!it\b|that\b|this\b)(?P<value>.+)", "dislikes:", Tense.NOW),
-        (r"^(?P<who>(?-i:[A-Z][\w-]*)|my\s+\w+)'s\s+birthday\s+is\s+(?:on\s+)?(?P<value>.+)", "birthday", Tense.NOW),
-        (r"^(?P<who>(?-i:[A-Z][\w-]*)|my\s+\w+)'s\s+favou?rite\s+(?P<object>\w+(?:\s+\w+)?)\s+is\s+(?P<value>.+)", "favourite:", Tense.NOW),
-    )
+_RELATION_AND_NAME: Final = re.compile(
+    r"^(?:my|our)\s+(?:\w+\s+){0,2}?(?:friend|wife|husband|partner|girlfriend|boyfriend|boss|manager|colleague|coworker|co-worker|teammate|neighbou?r|brother|sister|mother|father|mom|mum|dad|son|daughter|cousin|uncle|aunt|roommate|flatmate|classmate|teacher|dog|cat)\s*,?\s+(?P<name>(?-i:[A-Z])[\w-]*(?:\s(?-i:[A-Z])[\w-]*)?)",
+    _FLAGS,
 )
-_RELATION_AND_NAME: Final = re.compile(r"^(?:my|our)\s+(?:\w+\s+){0,2}?(?:friend|wife|husband|partner|girlfriend|boyfriend|boss|manager|colleague|coworker|co-worker|teammate|neighbou?r|brother|sister|mother|father|mom|mum|dad|son|daughter|cousin|uncle|aunt|roommate|flatmate|classmate|teacher|dog|cat)\s*,?\s+(?P<name>(?-i:[A-Z])[\w-]*(?:\s(?-i:[A-Z])[\w-]*)?)", _FLAGS)
 _SELF_SUBJECT: Final = re.compile(r"^(?:i|i'm|i've|i'd|i'll|mine|myself|me)\b", _FLAGS)
-_MY_THING: Final = re.compile(r"^my\s+(?P<noun>(?:\w+\s+){0,2}?\w+?)(?:'s\b|\s+(?:is|are|was|were|has|have|had|will|does|can|may|might|lives?|works?|likes?|loves?|hates?|moved|just|also|got|went|said|\w+ed)\b)", _FLAGS)
-_OWN_PROPERTY: Final = re.compile(r"^(?:name|birthday|job|home|address|email|phone|number|age|team|hobby|hobbies|favou?rite|plan|goal|deadline|title|role|salary|desk|account|nickname|employer|company|height|weight|blood|allerg|pronouns|diet|major|university|school|car|laptop|editor|setup|preference)", _FLAGS)
+_MY_THING: Final = re.compile(
+    r"^my\s+(?P<noun>(?:\w+\s+){0,2}?\w+?)(?:'s\b|\s+(?:is|are|was|were|has|have|had|will|does|can|may|might|lives?|works?|likes?|loves?|hates?|moved|just|also|got|went|said|\w+ed)\b)",
+    _FLAGS,
+)
+_OWN_PROPERTY: Final = re.compile(
+    r"^(?:name|birthday|job|home|address|email|phone|number|age|team|hobby|hobbies|favou?rite|plan|goal|deadline|title|role|salary|desk|account|nickname|employer|company|height|weight|blood|allerg|pronouns|diet|major|university|school|car|laptop|editor|setup|preference)",
+    _FLAGS,
+)
 _NAME_SUBJECT: Final = re.compile(
     r"^(?P<name><@[^>]+>|@[\w.-]+|(?!\w+ly\b)[A-Z][\w-]*(?:\s(?!I\b)[A-Z][\w-]*){0,2})(?:'s)?\s+(?!(?:and|or)\b)[a-z]"
 )
@@ -226,11 +179,15 @@ def read(clause: str) -> Reading:
 
 def _dated(attribute: str | None) -> bool:
     """Attributes whose value is a date: a word like "tomorrow" belongs to the value."""
-    return bool(attribute) and str(attribute).partition(":")[0] in {"deadline", "birthday", "decision"}
+    return bool(attribute) and str(attribute).partition(":")[0] in {
+        "deadline",
+        "birthday",
+        "decision",
+    }
 
 
 def _match(body: str) -> Reading | None:
-    for pattern, attribute, tense in _RULES:
+    for pattern, attribute, tense in rules():
         match = pattern.match(body)
         if match is None:
             continue
@@ -246,7 +203,19 @@ def _match(body: str) -> Reading | None:
         who = groups.get("who")
         if who and who.split()[0].lower() in _NOT_A_NAME:
             continue
-        subject = _other(who) if who else SELF if re.match(r"^(?:i|my|call|start|please|refer|address|people|everyone|everybody|they|friends)\b", body, _FLAGS) or " my " in f" {body} " or " i " in f" {body.lower()} " else None
+        subject = (
+            _other(who)
+            if who
+            else SELF
+            if re.match(
+                r"^(?:i|my|call|start|please|refer|address|people|everyone|everybody|they|friends)\b",
+                body,
+                _FLAGS,
+            )
+            or " my " in f" {body} "
+            or " i " in f" {body.lower()} "
+            else None
+        )
         return Reading(subject, attribute, value, bool(groups.get("no")), True, tense)
     return None
 
@@ -278,6 +247,8 @@ def _subject(body: str) -> str | None:
 def _tense(body: str) -> Tense:
     if _FUTURE.search(body):
         return Tense.FUTURE
+    if _PRESENT.search(body) and not re.search(r"\bused\s+to\b", body, _FLAGS):
+        return Tense.NOW
     return Tense.PAST if _PAST.search(body) else Tense.NOW
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -11,47 +12,83 @@ import simplemma
 
 from memory.analysis import english
 from memory.analysis.content import Content, Word
+from memory.analysis.english_words import key_of, lemma_of
 from memory.analysis.lexicon import words as words_of
 from memory.analysis.results import Tense
 
+# fmt: off
 _TOKEN: Final = re.compile(
     r"\d{1,2}:\d{2}(?:\s?[ap]\.?m\b\.?)?|\d{1,2}\s?[ap]\.?m\b\.?|[$€£¥]?\d[\d,]*(?:\.\d+)?|[A-Za-zÀ-ɏ]+(?:['’-][A-Za-zÀ-ɏ]+)*|[,;.!?]",
     re.IGNORECASE,
 )
 _TIME: Final = re.compile(r"(\d{1,2})(?::(\d{2}))?\s?([ap])?\.?(?:m\b\.?)?", re.IGNORECASE)
-
+_HYPHEN: Final = re.compile(r"\b([A-Za-z]+)-([A-Za-z]+)\b")
+_MARKS: Final = ",;.!?"
 _FUNCTION: Final = words_of("grammar_words_en.txt")
-_PARTICLES: Final = frozenset(
-    ["in", "on", "at", "to", "from", "into", "onto", "out", "of", "off", "up", "down", "over", "under", "above", "below", "before", "after", "with", "without", "by", "for", "against", "through", "across", "along", "around", "behind", "beside", "between", "among", "near", "toward", "towards", "away", "back", "inside", "outside", "within", "upon", "during", "past"]
-)
-_NUMBERS: Final = {
-    word: value
-    for value, words in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
-    )
-    for word in [words]
-} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000, "dozen": 12, "half": 0.5, "twice": 2, "couple": 2,
-     "first": 1001, "second": 1002, "third": 1003, "last": 1999, "fourth": 1004, "fifth": 1005}
-_MONTHS: Final = {m[:3]: m for m in ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]}
-_DAYS: Final = {d[:3]: d for d in ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]}
-_RELATIVE: Final = frozenset(["today", "tomorrow", "yesterday", "tonight", "morning", "afternoon", "evening", "noon", "midnight", "weekend", "spring", "summer", "autumn", "winter"])
-_NEGATORS: Final = frozenset(["not", "no", "never", "without", "nobody", "nothing", "none", "nor", "neither", "cannot", "hardly", "barely"])
-_CLAUSE_MARKS: Final = frozenset([",", ";", ".", "!", "?", "but", "and", "because", "while", "although"])
+_PARTICLES: Final = frozenset({
+    "in", "on", "at", "to", "from", "into", "onto", "out", "of", "off", "up", "down", "over",
+    "under", "above", "below", "before", "after", "with", "without", "by", "for", "against",
+    "through", "across", "along", "around", "behind", "beside", "between", "among", "near",
+    "toward", "towards", "away", "back", "inside", "outside", "within", "upon", "during", "past",
+})
+STRONG_PARTICLES: Final = frozenset({
+    "from", "out", "off", "up", "down", "over", "under", "above", "below", "before", "after",
+    "without", "against", "through", "across", "around", "behind", "beside", "between", "past",
+    "outside", "away", "back",
+})
+"""Those that change what is said; in, on, at, to, of, by, for, with often do not."""
+_NUMBERS: Final[dict[str, float]] = {
+    **{word: float(value) for value, word in enumerate((
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+        "nineteen", "twenty",
+    ))},
+    "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+    "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000,
+    "dozen": 12, "half": 0.5, "twice": 2, "couple": 2,
+    # Ordinals are numbers of their own.
+    "first": 1001, "second": 1002, "third": 1003, "fourth": 1004, "fifth": 1005, "last": 1999,
+}
+_MONTHS: Final = {month[:3]: month for month in (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)}
+_DAYS: Final = {day[:3]: day for day in (
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+)}
+_RELATIVE: Final = frozenset({
+    "today", "tomorrow", "yesterday", "tonight", "morning", "afternoon", "evening", "noon",
+    "midnight", "weekend", "spring", "summer", "autumn", "winter",
+})
+_NEGATORS: Final = frozenset({
+    "not", "no", "never", "without", "nobody", "nothing", "none", "nor", "neither", "cannot",
+    "hardly", "barely",
+})
+_CLAUSE_MARKS: Final = frozenset({
+    ",", ";", ".", "!", "?", "but", "and", "because", "while", "although",
+})
 _WINDOW: Final = 3
 """Content words after a negation that it can mean."""
-_BE_PRESENT: Final = frozenset(["is", "are", "am", "'s", "'re", "'m"])
-_BE_PAST: Final = frozenset(["was", "were"])
+_BE_PRESENT: Final = frozenset({"is", "are", "am"})
+_BE_PAST: Final = frozenset({"was", "were"})
 _BE: Final = _BE_PRESENT | _BE_PAST | {"be", "been", "being"}
 _UNCERTAIN: Final = re.compile(
     r"\b(?:may|might|could|maybe|perhaps|possibly|probably|presumably|supposedly|apparently|allegedly|reportedly|seems?|seemed|appears?\s+to|likely|unsure|not\s+sure|uncertain\s+whether|considering|thinking\s+(?:of|about)|hopes?\s+to|hoping|plans?\s+to|planning|wants?\s+to|would\s+like|should|would|i\s+(?:think|guess|suppose|believe|heard)|rumou?red|is\s+said\s+to)\b",
     re.IGNORECASE,
 )
-_FUTURE: Final = re.compile(r"\b(?:will|won't|shall|going\s+to|gonna|tomorrow|next\s+\w+|about\s+to)\b|'ll\b", re.IGNORECASE)
-_NO_LONGER: Final = re.compile(r"\bused\s+to\s+(?!be\s+\w+ed\b)|\b(?:formerly|previously|once)\b", re.IGNORECASE)
-_CLOSING: Final = re.compile(r",\s*(?:thanks|thank\s+you|please(?:\s+note)?|actually|by\s+the\s+way|you\s+know|honestly)[.!]*$", re.IGNORECASE)
-_CONTRACTIONS: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), full)
-    for pattern, full in (
+_FUTURE: Final = re.compile(
+    r"\b(?:will|won't|shall|going\s+to|gonna|tomorrow|next\s+\w+|about\s+to)\b|'ll\b", re.IGNORECASE
+)
+_NO_LONGER: Final = re.compile(
+    r"\bused\s+to\s+(?!be\s+\w+ed\b)|\b(?:formerly|previously|once)\b", re.IGNORECASE
+)
+_CLOSING: Final = re.compile(
+    r",\s*(?:thanks|thank\s+you|please(?:\s+note)?|actually|by\s+the\s+way|you\s+know|honestly)[.!]*$",
+    re.IGNORECASE,
+)
+_REWRITES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
         (r"\bwon't\b", "will not"),
         (r"\bcan't\b|\bcannot\b", "can not"),
         (r"n't\b", " not"),
@@ -61,76 +98,40 @@ _CONTRACTIONS: Final = tuple(
         (r"\b(\w+)'ll\b", r"\1 will"),
         (r"\b(i|you|he|she|we|they|it)'d\b", r"\1 would"),
         (r"\b(he|she|it|that|there|what|who|where)'s\b", r"\1 is"),
+        (r"\b(?:need|needs|needed)\s+to\b", "have to"),
+        (r"\bonly\s+(?=\d|(?:two|three|four|five|six|seven|eight|nine|ten)\b)", ""),
+        (r",\s*(?:is|are|was|were|do|does|did|have|has|can|could|will|would|should|am)(?:\s+not)?"
+         r"\s+(?:i|you|he|she|it|we|they|there)\s*\?*$", ""),
+        # "a container made of plastic", "they say"
+        (r"\b(?:made\s+(?:out\s+)?of|colou?red|in\s+colou?r|(?:he|she|they|i|we)\s+(?:say|says|said))\b", " "),
     )
 )
-_TAG_QUESTION: Final = re.compile(rf",\s*(?:{'|'.join(('is','are','was','were','do','does','did','have','has','can','could','will','would','should','am'))})(?:n't|\s+not)?\s+(?:i|you|he|she|it|we|they|there)\s*\?*$", re.IGNORECASE)
-_WORDLESS: Final = re.compile(r"\b(?:made\s+(?:out\s+)?of|colou?red\b|in\s+colou?r\b|(?:he|she|they|i|we)\s+(?:say|says|said)\b)", re.IGNORECASE)
-"""Phrases that a paraphrase drops: "a container made of plastic", "they say"."""
+"""Contractions written out; tag questions and phrases that a paraphrase drops, left out."""
 _QUANTITIES: Final = {
     word: kind
     for kind, words in {
-        "all": "all every always everyone everybody everything both each entirely completely daily",
-        "much": "many much lots lot often usually frequently mostly",
-        "some": "some sometimes several occasionally partly",
-        "little": "few little rarely seldom scarcely hardly barely fewer less",
-        "only": "only solely just merely",
+        "all": ("all", "every", "always", "everyone", "everybody", "everything", "both", "each", "entirely", "daily"),
+        "much": ("many", "much", "lots", "lot", "often", "usually", "frequently", "mostly"),
+        "some": ("some", "sometimes", "several", "occasionally", "partly"),
+        "little": ("few", "little", "rarely", "seldom", "scarcely", "hardly", "barely", "fewer", "less"),
+        "only": ("only", "solely", "just", "merely"),
     }.items()
-    for word in words.split()
+    for word in words
 }
 _PERSONAL: Final = {
-    "i": "i", "me": "i", "you": "you", "he": "he", "him": "he", "she": "she", "we": "we", "us": "we", "they": "they", "them": "they"
+    "i": "i", "me": "i", "you": "you", "he": "he", "him": "he", "she": "she", "we": "we", "us": "we",
+    "they": "they", "them": "they",
 }
-_PRONOUNS: Final = frozenset("i me my you your he him his she her it its we us our they them their this that these those how what who where when why can must".split())
-STRONG_PARTICLES: Final = frozenset(["from", "out", "off", "up", "down", "over", "under", "above", "below", "before", "after", "without", "against", "through", "across", "around", "behind", "beside", "between", "past", "outside", "away", "back"])
-"""Prepositions and particles that change what is said; in, on, at, to, of, by, for, with often do not."""
-_VERB_FORMS: Final = {"won": "win", "found": "find", "saw": "see", "felt": "feel", "lay": "lie", "bore": "bear", "wound": "wind"}
-"""Past forms that simplemma takes for nouns or verbs of their own."""
-_SPELLINGS: Final = {"grey": "gray", "tyre": "tire", "yoghurt": "yogurt", "pyjamas": "pajamas", "pyjama": "pajama", "jewellery": "jewelry", "aeroplane": "airplane", "programme": "program", "practise": "practice", "cheque": "check", "plough": "plow", "kerb": "curb", "storey": "story", "mum": "mom", "sceptical": "skeptical"}
-_SPELLING_RULES: Final = tuple(
-    (re.compile(pattern), american)
-    for pattern, american in (
-        (r"(?<=[a-z]{2})our(?=$|ed|ing|s$|ful|ite|able|ist|hood|ly)", "or"),
-        (r"(?<=[a-z]{3})is(?=e$|ed$|ing$|ation|er$)", "iz"),
-        (r"(?<=[a-z]{2})ys(?=e$|ed$|ing$)", "yz"),
-        (r"(?<=[a-z]{2}[bcdgt])re$", "er"),
-        (r"ogue$", "og"),
-        (r"ence$", "ense"),
-        (r"(?<=[a-z]{3})ll(?=ed$|ing$|er$)", "l"),
-    )
-)
-"""British to American: colour, organise, analyse, centre, catalogue, licence, traveller."""
-_SUFFIXES: Final = ("ations", "ation", "ingly", "edly", "ings", "ing", "ies", "ied", "ely", "ed", "es", "er", "ly", "s", "e", "y")
-
-
-@lru_cache(maxsize=20_000)
-def lemma_of(word: str) -> str:
-    """Dictionary form of an English word, in lower case."""
-    lowered = word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
-    if lowered in _VERB_FORMS:
-        return _VERB_FORMS[lowered]
-    lemma = str(simplemma.lemmatize(lowered, lang="en")).lower()
-    if lemma == lowered and lowered.endswith("ing") and len(lowered) > 5:
-        # simplemma keeps forms that are nouns as well (living, drawing).
-        for stem in (lowered[:-3], lowered[:-3] + "e", lowered[:-4]):
-            if simplemma.is_known(stem, lang="en"):
-                return stem
-    if lemma == lowered and lowered.endswith("ed") and len(lowered) > 4:
-        for stem in (lowered[:-2], lowered[:-1], lowered[:-3]):
-            if simplemma.is_known(stem, lang="en"):
-                return stem
-    return lemma
-
-
-@lru_cache(maxsize=20_000)
-def _key(lemma: str) -> str:
-    lemma = "".join(c for c in unicodedata.normalize("NFD", lemma) if not unicodedata.combining(c))
-    lemma = _SPELLINGS.get(lemma, lemma)
-    for british, american in _SPELLING_RULES:
-        lemma = british.sub(american, lemma)
-    for suffix in _SUFFIXES:
-        if lemma.endswith(suffix) and len(lemma) - len(suffix) >= 4:
-            return lemma[: -len(suffix)]
-    return lemma
+_PRONOUNS: Final = frozenset({
+    "i", "me", "my", "you", "your", "he", "him", "his", "she", "her", "it", "its", "we", "us",
+    "our", "they", "them", "their", "this", "that", "these", "those", "how", "what", "who",
+    "where", "when", "why", "can", "must",
+})
+_UNCHANGED: Final = frozenset({
+    "become", "come", "cost", "cut", "hit", "hurt", "put", "read", "run", "set", "shut", "won",
+})
+"""Participles that look like their verb."""
+# fmt: on
 
 
 @lru_cache(maxsize=4_096)
@@ -138,83 +139,112 @@ def content(text: str) -> Content:
     """Read an English sentence."""
     plain = english.opened(english.straight(unicodedata.normalize("NFKC", text)))
     plain = _CLOSING.sub("", plain)
-    for contraction, full in _CONTRACTIONS:
-        plain = contraction.sub(full, plain)
-    plain = re.sub(r"\b(?:need|needs|needed)\s+to\b", "have to", plain, flags=re.IGNORECASE)
-    plain = re.sub(r"\bonly\s+(?=\d|(?:two|three|four|five|six|seven|eight|nine|ten)\b)", "", plain, flags=re.IGNORECASE)
-    plain = _WORDLESS.sub(" ", _TAG_QUESTION.sub("", plain))
+    for pattern, replacement in _REWRITES:
+        plain = pattern.sub(replacement, plain)
     surfaces = _TOKEN.findall(_HYPHEN.sub(_unhyphenated, plain))
-    words: list[Word] = []
-    particles: list[str] = []
-    numbers: list[float] = []
-    dates: set[str] = set()
-    past, present = set(), set()
-    negations, reach, before = 0, 0, ""
-    for position, surface in enumerate(surfaces):
-        lowered = surface.lower()
-        if lowered in _CLAUSE_MARKS:
-            reach = 0
-        elif lowered in _NEGATORS and surfaces[position + 1 : position + 2] != ["only"]:
-            negations += 1
-            reach = _WINDOW
-        elif surface[0].isdigit() or surface[0] in "$€£¥":
-            _read_number(surface, numbers, dates)
-        elif lowered in _NUMBERS:
-            numbers.append(_NUMBERS[lowered])
-        elif _date_word(surface, surfaces[position - 1] if position else ""):
-            dates.add(_date_word(surface, surfaces[position - 1] if position else ""))
-        elif lowered in _PARTICLES:
-            particles.append(lowered)
-            before = lowered
-            reach = reach if reach == _WINDOW else 0
-        elif lowered in _PERSONAL:
-            words.append(Word(_PERSONAL[lowered], lowered, role=before, is_pronoun=True))
-            before = ""
-        elif not _is_letter_name(surfaces, position) and (
-            lowered.removesuffix("'s") in _FUNCTION or (len(lowered) == 1 and not surface.isupper())
-        ):
-            continue
-        elif surface not in ",;.!?":
-            lemma = lemma_of(surface)
-            if (lemma in _FUNCTION or lemma in _PARTICLES) and len(surface) > 1:
-                continue
-            following = surfaces[position + 1] if position + 1 < len(surfaces) else ""
-            is_owner = lowered.endswith(("'s", "s'"))
-            words.append(
-                Word(
-                    key=_key(lemma),
-                    lemma=lemma,
-                    negated=reach > 0,
-                    is_name=_is_name(surface, position, following),
-                    role="owner" if is_owner else before,
-                )
-            )
-            before = ""
-            reach -= 1
-            if lowered != lemma and not surface[0].isupper():
-                if lowered.endswith("ed") or not lowered.endswith(("ing", "s", "er", "est", "ly")):
-                    past.add(_key(lemma))
-                elif lowered.endswith("s"):
-                    present.add(_key(lemma))
-    tokens = [s.lower() for s in surfaces]
+    reader = _Reader(surfaces)
+    for position in range(len(surfaces)):
+        reader.read(position)
+    tokens = [surface.lower() for surface in surfaces]
     passive = _is_passive(tokens)
     return Content(
-        words=tuple(words),
-        particles=tuple(particles),
-        numbers=tuple(sorted(numbers)),
-        dates=frozenset(dates),
-        negations=negations,
+        words=tuple(reader.words),
+        particles=tuple(reader.particles),
+        numbers=tuple(sorted(reader.numbers)),
+        dates=frozenset(reader.dates),
+        negations=reader.negations,
         is_certain=not _UNCERTAIN.search(english.without_may_month(plain)),
         tense=_tense(plain, tokens, passive=passive),
-        past_verbs=frozenset(past),
-        present_verbs=frozenset(present),
+        past_verbs=frozenset(reader.past_verbs),
+        present_verbs=frozenset(reader.present_verbs),
         passive=passive,
         grammar=frozenset(t.partition("'")[0] for t in tokens) & _PRONOUNS,
         quantities=frozenset(_QUANTITIES[t] for t in tokens if t in _QUANTITIES),
     )
 
 
-_HYPHEN: Final = re.compile(r"\b([A-Za-z]+)-([A-Za-z]+)\b")
+@dataclass(slots=True)
+class _Reader:
+    """Sorts the tokens of a sentence, one after the other."""
+
+    surfaces: list[str]
+    words: list[Word] = field(default_factory=list)
+    particles: list[str] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    dates: set[str] = field(default_factory=set)
+    past_verbs: set[str] = field(default_factory=set)
+    present_verbs: set[str] = field(default_factory=set)
+    negations: int = 0
+    reach: int = 0
+    """How many more content words the last negation can mean."""
+    preposition: str = ""
+    """The one that the next content word stands behind."""
+
+    def read(self, position: int) -> None:
+        surface = self.surfaces[position]
+        lowered = surface.lower()
+        before = self.surfaces[position - 1] if position else ""
+        if not (self._is_sign(lowered, position) or self._is_quantity(surface, lowered, before)):
+            self._read_word(surface, lowered, position)
+
+    def _is_sign(self, lowered: str, position: int) -> bool:
+        """Take in a mark, negation, preposition or pronoun."""
+        if lowered in _CLAUSE_MARKS:
+            self.reach = 0
+        elif lowered in _NEGATORS and self.surfaces[position + 1 : position + 2] != ["only"]:
+            self.negations += 1
+            self.reach = _WINDOW
+        elif lowered in _PARTICLES:
+            self.particles.append(lowered)
+            self.preposition = lowered
+            self.reach = self.reach if self.reach == _WINDOW else 0
+        elif lowered in _PERSONAL:
+            key = _PERSONAL[lowered]
+            self.words.append(Word(key, lowered, role=self.preposition, is_pronoun=True))
+            self.preposition = ""
+        else:
+            return False
+        return True
+
+    def _is_quantity(self, surface: str, lowered: str, before: str) -> bool:
+        """Take in a number, clock time or date word."""
+        if surface[0].isdigit() or surface[0] in "$€£¥":
+            _read_number(surface, self.numbers, self.dates)
+        elif lowered in _NUMBERS:
+            self.numbers.append(_NUMBERS[lowered])
+        elif date := _date_word(surface, before):
+            self.dates.add(date)
+        else:
+            return False
+        return True
+
+    def _read_word(self, surface: str, lowered: str, position: int) -> None:
+        is_letter = _is_letter_name(self.surfaces, position)
+        is_short = len(lowered) == 1 and not surface.isupper()
+        if surface in _MARKS or (
+            not is_letter and (lowered.removesuffix("'s") in _FUNCTION or is_short)
+        ):
+            return
+        lemma = lemma_of(surface)
+        if not is_letter and (lemma in _FUNCTION or lemma in _PARTICLES):
+            return
+        following = self.surfaces[position + 1] if position + 1 < len(self.surfaces) else ""
+        self.words.append(
+            Word(
+                key=key_of(lemma),
+                lemma=lemma,
+                negated=self.reach > 0,
+                is_name=_is_name(surface, position, following),
+                role="owner" if lowered.endswith(("'s", "s'")) else self.preposition,
+            )
+        )
+        self.preposition = ""
+        self.reach -= 1
+        if lowered != lemma and not surface[0].isupper():
+            if lowered.endswith("ed") or not lowered.endswith(("ing", "s", "er", "est", "ly")):
+                self.past_verbs.add(key_of(lemma))
+            elif lowered.endswith("s"):
+                self.present_verbs.add(key_of(lemma))
 
 
 def _unhyphenated(match: re.Match[str]) -> str:
@@ -239,7 +269,9 @@ def _read_number(surface: str, numbers: list[float], dates: set[str]) -> None:
 def _date_word(surface: str, before: str) -> str:
     lowered = surface.lower().rstrip(".")
     if lowered in _RELATIVE:
-        return f"{before.lower()} {lowered}" if before.lower() in {"next", "last", "this"} else lowered
+        return (
+            f"{before.lower()} {lowered}" if before.lower() in {"next", "last", "this"} else lowered
+        )
     if surface[0].isupper() and (before or len(lowered) > 3):
         for table in (_MONTHS, _DAYS):
             full = table.get(lowered[:3])
@@ -288,11 +320,14 @@ def _is_passive(tokens: list[str]) -> bool:
     for position, token in enumerate(tokens):
         if token not in _BE or "by" not in tokens[position:]:
             continue
-        rest = [t for t in tokens[position + 1 : position + 4] if t not in _BE and not t.endswith("ly")]
-        if rest and not rest[0].endswith("ing") and rest[0] not in _FUNCTION and (lemma_of(rest[0]) != rest[0] or rest[0] in _UNCHANGED):
+        rest = [
+            t for t in tokens[position + 1 : position + 4] if t not in _BE and not t.endswith("ly")
+        ]
+        if (
+            rest
+            and not rest[0].endswith("ing")
+            and rest[0] not in _FUNCTION
+            and (lemma_of(rest[0]) != rest[0] or rest[0] in _UNCHANGED)
+        ):
             return True
     return False
-
-
-_UNCHANGED: Final = frozenset({"cut", "put", "hit", "set", "read", "shut", "hurt", "cost", "run", "come", "become", "won"})
-"""Participles that look like their verb."""

@@ -6,9 +6,11 @@ import re
 import unicodedata
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from memory.analysis import japanese
+from memory.analysis import japanese_grammar as grammar
 from memory.analysis.content import Content, Word
 from memory.analysis.lexicon import words as words_of
 from memory.analysis.morphology import Token, tokens
@@ -19,7 +21,14 @@ _LIGHT: Final = words_of("grammar_words_ja.txt")
 """Words that carry grammar more than meaning."""
 _SUBJECT_PARTICLES: Final = frozenset({"が", "は"})
 _OBJECT_PARTICLES: Final = frozenset({"を", "に", "へ", "から", "の", "より"})
-_ROLES: Final = {"other:を": "other", "other:に": "other", "other:へ": "other", "other:から": "source", "other:の": "owner", "other:より": "than"}
+_ROLES: Final = {
+    "other:を": "other",
+    "other:に": "other",
+    "other:へ": "other",
+    "other:から": "source",
+    "other:の": "owner",
+    "other:より": "than",
+}
 _DATE: Final = re.compile(
     r"(?:[0-9]+年)?[0-9]+月(?:[0-9]+日)?|[0-9]+年(?![間前後生])|[0-9]+日(?!間)|(?:午前|午後)?[0-9]+時(?!間)(?:[0-9]+分|半)?|[0-9]+:[0-9]{2}|午前|午後|夕方|正午"
     r"|[月火水木金土日]曜日?|一昨日|明後日|昨日|今日|明日|先週|今週|来週|先月|今月|来月|去年|昨年|今年|来年|今朝|今夜|昨夜|毎[朝晩日週月年]"
@@ -32,10 +41,12 @@ def content(text: str) -> Content:
     """Read a Japanese sentence."""
     plain = _digits(japanese.opened(unicodedata.normalize("NFKC", text)))
     parsed = tokens(plain)
-    passive = any(_is_passive(word, following) for word, following in zip(parsed, parsed[1:], strict=False))
+    passive = any(_is_passive(word, following) for word, following in pairwise(parsed))
     dates = frozenset(_date(match.group()) for match in _DATE.finditer(plain))
-    numbers = tuple(sorted(float(n) for n in re.findall(r"[0-9]+(?:\.[0-9]+)?", _DATE.sub(" ", plain))))
-    negated = japanese.is_negated(parsed)
+    numbers = tuple(
+        sorted(float(n) for n in re.findall(r"[0-9]+(?:\.[0-9]+)?", _DATE.sub(" ", plain)))
+    )
+    negated = grammar.is_negated(parsed)
     words = _words(tokens(_DATE.sub("、", plain)))
     return Content(
         words=tuple(words),
@@ -43,17 +54,37 @@ def content(text: str) -> Content:
         numbers=numbers,
         dates=dates,
         negations=(int(negated) + sum(_is_negating_prefix(token) for token in parsed)) % 2,
-        is_certain=not japanese.is_doubtful(plain),
-        tense=japanese.tense_of(parsed),
+        is_certain=not grammar.is_doubtful(plain),
+        tense=grammar.tense_of(parsed),
         passive=passive,
         quantities=_quantities(parsed),
     )
 
 
 _QUANTITIES: Final = {
-    "全部": "all", "全て": "all", "全員": "all", "皆": "all", "いつも": "all", "常に": "all", "毎日": "all",
-    "沢山": "much", "多い": "much", "よく": "much", "大抵": "much", "少し": "little", "ちょっと": "little", "少ない": "little",
-    "あまり": "little", "余り": "little", "滅多に": "little", "時々": "some", "偶に": "some", "だけ": "only", "のみ": "only", "しか": "only", "ばかり": "only",
+    "全部": "all",
+    "全て": "all",
+    "全員": "all",
+    "皆": "all",
+    "いつも": "all",
+    "常に": "all",
+    "毎日": "all",
+    "沢山": "much",
+    "多い": "much",
+    "よく": "much",
+    "大抵": "much",
+    "少し": "little",
+    "ちょっと": "little",
+    "少ない": "little",
+    "あまり": "little",
+    "余り": "little",
+    "滅多に": "little",
+    "時々": "some",
+    "偶に": "some",
+    "だけ": "only",
+    "のみ": "only",
+    "しか": "only",
+    "ばかり": "only",
 }
 
 
@@ -76,14 +107,20 @@ def _words(parsed: list[Token]) -> list[Word]:
     pending: list[int] = []
     for position, token in enumerate(parsed):
         kind = token.tags[0] if token.tags else ""
-        if japanese.is_negator(token, parsed[position - 1] if position else None):
+        if grammar.is_negator(token, parsed[position - 1] if position else None):
             continue
         if kind in {"動詞", "形容詞", "形状詞"} and not _is_auxiliary(parsed, position):
             passive = kind == "動詞" and _is_passive_at(parsed, position)
             is_result = kind == "動詞" and _is_result(parsed, position)
             for index in pending:
                 word = found[index]
-                role = "other" if is_result and word.role == "agent" else _undo_passive(word.role) if passive else _ROLES.get(word.role, word.role)
+                role = (
+                    "other"
+                    if is_result and word.role == "agent"
+                    else _undo_passive(word.role)
+                    if passive
+                    else _ROLES.get(word.role, word.role)
+                )
                 found[index] = _with_role(word, role, token.normal)
             pending = []
             if token.normal not in _LIGHT:
@@ -94,7 +131,9 @@ def _words(parsed: list[Token]) -> list[Word]:
                 # 会社 + 員, ホッケー + 選手 are one noun.
                 last = found.pop()
                 pending = [index for index in pending if index != len(found)]
-                word = Word(last.key + token.normal, last.lemma + token.surface, is_name=last.is_name)
+                word = Word(
+                    last.key + token.normal, last.lemma + token.surface, is_name=last.is_name
+                )
             elif _is_grammar(token, parsed, position):
                 continue
             else:
@@ -109,7 +148,9 @@ def _words(parsed: list[Token]) -> list[Word]:
     return [_with_role(w, _ROLES.get(w.role, w.role), w.governor) for w in found]
 
 
-_HONORIFICS: Final = frozenset({"さん", "君", "くん", "ちゃん", "様", "氏", "達", "たち", "等", "ら"})
+_HONORIFICS: Final = frozenset(
+    {"さん", "君", "くん", "ちゃん", "様", "氏", "達", "たち", "等", "ら"}
+)
 _FIRST_PERSON: Final = frozenset({"私", "僕", "俺", "自分", "私達"})
 _PEOPLE: Final = _FIRST_PERSON | {"彼", "彼女", "貴方", "あなた", "君", "貴女"}
 
@@ -127,11 +168,25 @@ def _adds_to_word(parsed: list[Token], position: int, found: list[Word]) -> bool
     token, before = parsed[position], parsed[position - 1] if position else None
     if before is None or not found or found[-1].is_verb or found[-1].role or found[-1].is_pronoun:
         return False
-    if "固有名詞" in before.tags or "固有名詞" in token.tags or before.normal in _LIGHT or "数詞" in token.tags:
+    if (
+        "固有名詞" in before.tags
+        or "固有名詞" in token.tags
+        or before.normal in _LIGHT
+        or "数詞" in token.tags
+    ):
         return False
     if token.is_a("接尾辞"):
-        return token.surface not in _HONORIFICS and "助数詞" not in token.tags and before.is_a("名詞")
-    return token.is_a("名詞") and before.is_a("名詞") and before.surface.isdigit() is False and token.normal not in _LIGHT and not _COUNT.fullmatch(before.normal) and not _COUNT.fullmatch(token.normal)
+        return (
+            token.surface not in _HONORIFICS and "助数詞" not in token.tags and before.is_a("名詞")
+        )
+    return (
+        token.is_a("名詞")
+        and before.is_a("名詞")
+        and before.surface.isdigit() is False
+        and token.normal not in _LIGHT
+        and not _COUNT.fullmatch(before.normal)
+        and not _COUNT.fullmatch(token.normal)
+    )
 
 
 def _is_grammar(token: Token, parsed: list[Token], position: int) -> bool:
@@ -140,7 +195,11 @@ def _is_grammar(token: Token, parsed: list[Token], position: int) -> bool:
         return token.normal not in _PEOPLE and not re.fullmatch(r"[ァ-ヺー]+", token.surface)
     if token.is_a("接尾辞") or token.normal in _LIGHT or _COUNT.fullmatch(token.normal):
         return True
-    return "数詞" in token.tags or token.surface.isdigit() or ("助数詞可能" in token.tags and position > 0 and parsed[position - 1].surface.isdigit())
+    return (
+        "数詞" in token.tags
+        or token.surface.isdigit()
+        or ("助数詞可能" in token.tags and position > 0 and parsed[position - 1].surface.isdigit())
+    )
 
 
 def _is_auxiliary(parsed: list[Token], position: int) -> bool:
@@ -149,7 +208,9 @@ def _is_auxiliary(parsed: list[Token], position: int) -> bool:
     if "非自立可能" not in token.tags:
         return False
     before = parsed[position - 1] if position else None
-    return before is not None and (before.is_a("助詞", "接続助詞") or before.is_a("動詞") or before.is_a("助動詞"))
+    return before is not None and (
+        before.is_a("助詞", "接続助詞") or before.is_a("動詞") or before.is_a("助動詞")
+    )
 
 
 def _word(token: Token, *, is_verb: bool = False) -> Word:
@@ -185,7 +246,11 @@ def _is_passive(word: Token, following: Token) -> bool:
 
 def _is_passive_at(parsed: list[Token], position: int) -> bool:
     for offset in (1, 2):
-        if position + offset < len(parsed) and parsed[position + offset].base in {"れる", "られる"} and parsed[position + offset].is_a("助動詞"):
+        if (
+            position + offset < len(parsed)
+            and parsed[position + offset].base in {"れる", "られる"}
+            and parsed[position + offset].is_a("助動詞")
+        ):
             return True
     return False
 
@@ -203,10 +268,17 @@ def _digits(text: str) -> str:
         body = match.group()
         if "十" in body:
             tens, _, ones = body.partition("十")
-            return str((_NUMERALS.get(tens, 1) if tens else 1) * 10 + (_NUMERALS.get(ones, 0) if ones else 0))
+            return str(
+                (_NUMERALS.get(tens, 1) if tens else 1) * 10
+                + (_NUMERALS.get(ones, 0) if ones else 0)
+            )
         return "".join(str(_NUMERALS[c]) for c in body)
 
-    text = re.sub(r"[一二三四五六七八九]?十[一二三四五六七八九]?(?=[人名匹頭羽台本枚個つ回度日月年時分歳才円階冊杯件])|[〇一二三四五六七八九]+(?=[人名匹頭羽台本枚個つ回度日月年時分歳才円階冊杯件](?!緒|生|気))", convert, text)
+    text = re.sub(
+        r"[一二三四五六七八九]?十[一二三四五六七八九]?(?=[人名匹頭羽台本枚個つ回度日月年時分歳才円階冊杯件])|[〇一二三四五六七八九]+(?=[人名匹頭羽台本枚個つ回度日月年時分歳才円階冊杯件](?!緒|生|気))",
+        convert,
+        text,
+    )
     return re.sub(r"(?<![0-9])1(?=[人つ]も)", "一", text)
 
 

@@ -1,7 +1,7 @@
 """Which words mean the same and which the opposite.
 
-English: antonyms, synonyms and direct hypernyms of the senses that occur in running text,
-derived from WordNet 3.0 (see `WORDNET-LICENSE`). Japanese: Sudachi's own synonym groups and
+English: antonyms, synonyms and direct hypernyms of verbs, of the senses that occur in running text,
+derived from WordNet 3.0 (see `WORDNET-LICENSE.txt`). Japanese: Sudachi's own synonym groups and
 normalised spellings, and pairs of characters that make two words opposites (着陸, 離陸).
 """
 
@@ -59,7 +59,9 @@ def are_opposite_english(first: str, second: str) -> bool:
     if second in _antonyms().get(first, ()):
         return True
     short, long = sorted((first, second), key=len)
-    return len(short) > 3 and long in {prefix + short for prefix in ("un", "in", "im", "ir", "il", "dis", "non", "mis")}
+    return len(short) > 3 and long in {
+        prefix + short for prefix in ("un", "in", "im", "ir", "il", "dis", "non", "mis")
+    }
 
 
 def are_related_english(first: str, second: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
 from functools import cache
@@ -54,8 +55,12 @@ def _tokenizer() -> Any:
     return _local.tokenizer
 
 
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+
 def tokens(text: str) -> list[Token]:
     """The words of `text` in order (longest units, Sudachi mode C)."""
+    text = _SURROGATE.sub("�", text)
     return [
         Token(
             surface=m.surface(),

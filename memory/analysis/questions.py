@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Final
 
 from memory.analysis import english, japanese
@@ -28,59 +29,109 @@ _EN_QUESTION: Final = re.compile(
     _FLAGS | re.VERBOSE,
 )
 # "When I was young, …", "What I like is …", "who knows", "How nice" state something.
-_EN_NOT_QUESTION: Final = re.compile(r"^(?:(?:when|where|while)\s+(?:i|we|you|he|she|they|it)\b|(?:what|how)\s+(?:a|an|nice|lovely|great|i|we)\b(?!\s+(?:do|did|does))|how\s+(?:about\s+that)|remember\s+(?:that|to|:)|remind\s+me\s+to\b|tell\s+(?:everyone|them|him|her)\b|give\s+me\s+a\s+(?:minute|second|moment))", _FLAGS)
+_EN_NOT_QUESTION: Final = re.compile(
+    r"^(?:(?:when|where|while)\s+(?:i|we|you|he|she|they|it)\b|(?:what|how)\s+(?:a|an|nice|lovely|great|i|we)\b(?!\s+(?:do|did|does))|how\s+(?:about\s+that)|remember\s+(?:that|to|:)|remind\s+me\s+to\b|tell\s+(?:everyone|them|him|her)\b|give\s+me\s+a\s+(?:minute|second|moment))",
+    _FLAGS,
+)
 
 _JA_ENDING: Final = re.compile(
-    r"(?:か|かな|かなあ|かね|かしら|っけ|だっけ|でしたっけ|だろうか|でしょうか|のか|んだ?っけ|ますか|ですか|の\?|何|なに|どこ|いつ|誰|だれ|どれ|いくつ|いくら|なぜ|どう)(?:ね|よ)?[。.!！…?\s]*$"
+    r"(?:か|かな|かなあ|かね|かしら|っけ|だっけ|でしたっけ|だろうか|でしょうか|のか|んだ?っけ|ますか|ですか|の\?|(?:何|なに|どこ|いつ|誰|だれ|どれ|いくつ|いくら|なぜ|どう)(?:まで|から|に|へ|で|を)?)(?:ね|よ)?[。.!！…?\s]*$"
 )
-_JA_REQUEST: Final = re.compile(r"(?:教えて|おしえて|思い出(?:して|させて)|知りたい|知って(?:る|い)|覚えて(?:る|い(?:る|ます))(?:か|？|\?|$|の)|調べて|探して|検索して|分かる\?|わかる\?|一覧(?:を|にして|して)|挙げて|見せて|まとめて)")
-_JA_WH: Final = re.compile(r"何(?!か|も|でも|らか|度も|とか)|なに(?!か|も)|なん(?:の|だ|で)|どこ(?!か|も|でも)|誰(?!か|も|でも)|だれ(?!か|も)|いつ(?!も|か|でも|の間)|どの(?!よう|くらいか)|どんな(?!に|こと(?:が|でも))|どちら(?!か|も|でも)|どっち(?!か|も)|どれ(?!か|も|でも)|いくつ(?!か|も)|いくら(?!か|でも)|どうやって|どうして|なぜ(?!か)|何歳|何時|何人|何月")
-_JA_NOT: Final = re.compile(r"(?:そう|なる)(?:です|なん)?(?:か|ですか)。?$|ではないか|じゃないか(?:と思)|かもしれない|とか。?$|か(?:も|と)")
+_JA_REQUEST: Final = re.compile(
+    r"(?:教えて|おしえて|思い出(?:して|させて)|知りたい|知って(?:る|い)|覚えて(?:る|い(?:る|ます))(?:か|？|\?|$|の)|調べて|探して|検索して|分かる\?|わかる\?|一覧(?:を|にして|して)|挙げて|見せて|まとめて)"
+)
+_JA_WH: Final = re.compile(
+    r"何(?!か|も|でも|らか|度も|とか)|なに(?!か|も)|なん(?:の|だ|で)|どこ(?!か|も|でも)|誰(?!か|も|でも)|だれ(?!か|も)|いつ(?!も|か|でも|の間)|どの(?!よう|くらいか)|どんな(?!に|こと(?:が|でも))|どちら(?!か|も|でも)|どっち(?!か|も)|どれ(?!か|も|でも)|いくつ(?!か|も)|いくら(?!か|でも)|どうやって|どうして|なぜ(?!か)|何歳|何時|何人|何月"
+)
+_JA_NOT: Final = re.compile(
+    r"(?:そう|なる)(?:です|なん)?(?:か|ですか)。?$|ではないか|じゃないか(?:と思)|かもしれない|とか。?$|か(?:も|と)"
+)
 
-_OTHER_MARKS: Final = re.compile(
-    r"[?？¿؟;]\s*$|[?？]"
+_OTHER_MARKS: Final = re.compile(r"[?？¿؟;]\s*$|[?？]")
+_ZH_QUESTION: Final = re.compile(
+    r"[吗嗎呢么麼][。\s]*$|什么|什麼|哪里|哪裡|哪儿|谁|誰|几[个点岁时]|怎么|怎麼|为什么|多少|是不是|有没有|告诉我|告訴我"
 )
-_ZH_QUESTION: Final = re.compile(r"[吗嗎呢么麼][。\s]*$|什么|什麼|哪里|哪裡|哪儿|谁|誰|几[个点岁时]|怎么|怎麼|为什么|多少|是不是|有没有|告诉我|告訴我")
-_KO_QUESTION: Final = re.compile(r"(?:니까|나요|가요|까요|을까|어디|무엇|뭐|누구|언제|왜|어떻게|몇|알려)")
+_KO_QUESTION: Final = re.compile(
+    r"(?:니까|나요|가요|까요|을까|어디|무엇|뭐|누구|언제|왜|어떻게|몇|알려)"
+)
 
 # What is asked: pattern, attribute (a closing colon takes the object).
 _EN_ASKED: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, _FLAGS), attribute)
     for pattern, attribute in (
-        (r"\bfavou?rite\s+(?P<object>\w+(?:\s+(?!is\b|was\b|again\b)\w+)?)", "favourite:"),
-        (r"\bbirthday\b|\b(?:was|were)\s+\S+\s+born\b(?!\s+in\s+which)|\bdate\s+of\s+birth\b", "birthday"),
+        (r"\bfavou?rite\s+(?P<object>\w+(?:\s+(?!is\b|was\b|again\b|then\b|now\b|and\b|these\b|at\b)\w+)?)", "favourite:"),
+        (
+            r"\bbirthday\b|\b(?:was|were)\s+\S+\s+born\b(?!\s+in\s+which)|\bdate\s+of\s+birth\b",
+            "birthday",
+        ),
         (r"\bhow\s+old\b|\bage\b", "age"),
-        (r"\b(?:due|deadline)\b.*?\b(?:for|of)\s+(?:the\s+)?(?P<object>[\w][\w\s-]*?)\s*[?.!]*$|\bwhen\s+(?:is|are)\s+(?:the\s+|our\s+|my\s+)?(?P<object2>[\w][\w\s-]*?)\s+(?:due|deadline)\b|\bdeadline\b|\bdue\b", "deadline:"),
-        (r"\bwhat\s+(?:did|have)\s+(?:we|i|they)\s+(?:decide|decided|agree|agreed|chosen|choose)|\bdecisions?\b", "decision"),
+        (
+            r"\b(?:due|deadline)\b.*?\b(?:for|of)\s+(?:the\s+)?(?P<object>[\w][\w\s-]*?)\s*[?.!]*$|\bwhen\s+(?:is|are)\s+(?:the\s+|our\s+|my\s+)?(?P<object2>[\w][\w\s-]*?)\s+(?:due|deadline)\b|\bthe\s+(?P<object3>\w+)\s+deadline\b|\bdeadline\b|\bdue\b",
+            "deadline:",
+        ),
+        (
+            r"\bwhat\s+(?:did|have)\s+(?:we|i|they)\s+(?:decide|decided|agree|agreed|chosen|choose)|\bdecisions?\b",
+            "decision",
+        ),
         (r"\baddress\b", "address"),
-        (r"\b(?:job|occupation|profession|career)\b|\bfor\s+(?:a\s+living|work)\b|\bwork(?:s|ing)?\s+as\b|\bwhat\s+(?:do|does)\s+(?:i|he|she|they|\w+)\s+do\b(?!\s+(?:in|on|for\s+fun|after))", "job"),
+        (
+            r"\b(?:job|occupation|profession|career)\b|\bfor\s+(?:a\s+living|work)\b|\bwork(?:s|ing)?\s+as\b|\bwhat\s+(?:do|does)\s+(?:i|he|she|they|\w+)\s+do\b(?!\s+(?:in|on|for\s+fun|after))",
+            "job",
+        ),
         (r"\b(?:live|lives|living|reside|resides|based|home|moved?\s+to|residence)\b", "home"),
         (r"\b(?:come|comes|originally|am\s+i|is\s+\w+|are\s+you)\s+from\b|\bhometown\b", "origin"),
-        (r"\b(?:work|works|working|worked|employed)\s+(?:for|at)\b|\bwhere\s+(?:do|does|did|am|is)\s+.+?\s+work(?:ing)?\b|\bwhere\s+(?:i|he|she|they|\w+)\s+works?\b|\bemployer\b|\b(?:which|what)\s+company\b", "employer"),
+        (
+            r"\b(?:work|works|working|worked|employed)\s+(?:for|at)\b|\bwhere\s+(?:do|does|did|am|is)\s+.+?\s+work(?:ing)?\b|\bwhere\s+(?:i|he|she|they|\w+)\s+works?\b|\bemployer\b|\b(?:which|what)\s+company\b",
+            "employer",
+        ),
         (r"\b(?:what|which)\s+team\b|\bmy\s+team\b|\bteam\b.*\b(?:am\s+i|is\s+\w+)\b", "team"),
-        (r"\b(?:don't|doesn't|do\s+not|does\s+not)\s+(?:\w+\s+)?(?:like|enjoy)\b|\b(?:dislike|hate|hates|dislikes|can't\s+stand)\b(?:\s+(?P<object>(?!most|the\s+most)[\w\s-]+?))?\s*[?.!]*$", "dislikes:"),
-        (r"^(?:so\s+|and\s+)?(?:do|does|did)\s+\S+\s+(?:still\s+|really\s+|even\s+)*(?:like|love|enjoy|prefer)\s+(?P<object>[\w\s-]+?)\s*(?:anymore|still|now|or\s+not)?\s*[?.!]*$", "likes:"),
-        (r"\b(?:like|likes|love|loves|enjoy|enjoys|prefer|into|fond\s+of|hobb(?:y|ies)|interests?)\b(?!\s+to\s+know)", "likes:"),
+        (
+            r"\b(?:don't|doesn't|do\s+not|does\s+not)\s+(?:\w+\s+)?(?:like|enjoy)\b|\b(?:dislike|hate|hates|dislikes|can't\s+stand)\b(?:\s+(?P<object>(?!most|the\s+most)[\w\s-]+?))?\s*[?.!]*$",
+            "dislikes:",
+        ),
+        (
+            r"^(?:so\s+|and\s+)?(?:do|does|did)\s+\S+\s+(?:still\s+|really\s+|even\s+)*(?:like|love|enjoy|prefer)\s+(?P<object>[\w\s-]+?)\s*(?:anymore|still|now|or\s+not)?\s*[?.!]*$",
+            "likes:",
+        ),
+        (
+            r"\b(?:like|likes|love|loves|enjoy|enjoys|prefer|into|fond\s+of|hobb(?:y|ies)|interests?)\b(?!\s+to\s+know)",
+            "likes:",
+        ),
         (r"\b(?:what|which)\s+(?:\w+\s+){0,2}(?:do|does|did)\s+\S+\s+use\b|\btools?\b", "tool:"),
-        (r"\bnames?\b|\bwho\s+am\s+i\b|\bam\s+i\s+called\b|\bcall(?:ed)?\s+me\b|\bwhat's\s+\S+\s+called\b|\bcalled\b", "name"),
+        (
+            r"\bnames?\b|\bwho\s+am\s+i\b|\bam\s+i\s+called\b|\bcall(?:ed)?\s+me\b|\bwhat's\s+\S+\s+called\b|\bcalled\b",
+            "name",
+        ),
     )
 )
 _JA_ASKED: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern), attribute)
     for pattern, attribute in (
-        (r"(?:一番|最も)?(?:好きな|お気に入りの)(?P<object>(?!もの|こと|の)[^、。はっを?？\s]{1,10}?)(?:は|って|を|が|、|\?|$)", "favourite:"),
+        (
+            r"(?:一番|最も)?(?:好きな|お気に入りの)(?P<object>(?!もの|こと|の)[^、。はっを?？\s]{1,10}?)(?:は|って|を|が|、|\?|$)",
+            "favourite:",
+        ),
         (r"誕生日|生年月日|いつ生まれ|生まれたの", "birthday"),
         (r"何歳|年齢|いくつ(?:です|だ|に)", "age"),
-        (r"(?P<object>[^、。は?\s]{1,20}?)の(?:締め?切り?|〆切り?|期限|納期)|(?:締め?切り?|〆切り?|期限|納期)", "deadline:"),
+        (
+            r"(?P<object>[^、。は?\s]{1,20}?)の(?:締め?切り?|〆切り?|期限|納期)|(?:締め?切り?|〆切り?|期限|納期)",
+            "deadline:",
+        ),
         (r"(?:何|どう|なに).*決(?:め|ま)|決定(?:事項)?|決まった", "decision"),
         (r"住所", "address"),
         (r"住ん|住ま|暮らし|在住|自宅|引っ越し(?:た|まし)|家は|どこに住|うちはどこ", "home"),
         (r"出身", "origin"),
-        (r"(?:どこ|どの会社|何という会社).*(?:働|勤め|勤務)|(?:勤務先|勤め先)|会社(?:は|の名前)", "employer"),
+        (
+            r"(?:どこ|どの会社|何という会社).*(?:働|勤め|勤務)|(?:勤務先|勤め先)|会社(?:は|の名前)",
+            "employer",
+        ),
         (r"仕事|職業|職種|何をして(?:い)?る(?:人|ひと)|働い", "job"),
         (r"チーム|部署|所属", "team"),
         (r"(?:(?P<object>[^、。は?\s何]{1,15}?)(?:が|は|も))?(?:嫌い|きらい|苦手)", "dislikes:"),
-        (r"(?:^|[はも、])(?P<object>(?!私|僕|俺|何|なに|誰|どんな|どの)[^、。はもが?\s]{1,15}?)(?:が|は|も|って)、?(?:大)?好き|好き|趣味|好物|好み", "likes:"),
+        (
+            r"(?:^|[はも、])(?P<object>(?!私|僕|俺|何|なに|誰|どんな|どの)[^、。はもが?\s]{1,15}?)(?:が|は|も|って)、?(?:大)?好き|好き|趣味|好物|好み",
+            "likes:",
+        ),
         (r"(?:何|どの|どんな).*使っ", "tool:"),
         (r"名前|氏名|誰(?:です|だ|でしょう)?(?:か|っけ)?[?。]*$|何(?:と|て)(?:呼|いう)", "name"),
     )
@@ -88,18 +139,38 @@ _JA_ASKED: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
 
 _EN_ABOUT_SELF: Final = re.compile(r"\b(?:i|me|my|mine|myself|i'm|i've)\b", _FLAGS)
 # "tell me", "remind me" address the bot; they do not make the question about the speaker.
-_EN_ADDRESS: Final = re.compile(r"\b(?:tell|remind|show|give|let)\s+me\b|\bi\s+(?:wonder|want\s+to\s+know)\b|\bi'd\s+like\s+to\s+know\b", _FLAGS)
-_EN_NAME: Final = re.compile(r"(?<!\bin\s)(?<!\bat\s)(?<!\bto\s)(?<!\bon\s)(?<!\bfrom\s)(?<!\bfor\s)(?:<@[^>]+>|@[\w.-]+|(?<![.?!]\s)(?<!^)\b(?!I\b|I'm\b|I've\b)[A-Z][\w-]*(?:\s[A-Z][\w-]*)*)(?='s\b|\s+(?:live|like|love|work|do|use|enjoy|hate|prefer|born|from|based|called|going|have|own|living|working|moved?|say|said|think)|\s*[?]|\s+(?:a|an|the|on|in|at)\b)")
-_EN_THING: Final = re.compile(r"\bmy\s+(?P<noun>(?:\w+\s+)?\w+)(?:'s\s+(?:name|birthday|job|home|age|favou?rite)|\s+(?:called|named|live|like|work)\b)", _FLAGS)
+_EN_ADDRESS: Final = re.compile(
+    r"\b(?:tell|remind|show|give|let)\s+me\b|\bi\s+(?:wonder|want\s+to\s+know)\b|\bi'd\s+like\s+to\s+know\b",
+    _FLAGS,
+)
+_EN_NAME: Final = re.compile(
+    r"(?<!\bin\s)(?<!\bat\s)(?<!\bto\s)(?<!\bon\s)(?<!\bfrom\s)(?<!\bfor\s)(?:<@[^>]+>|@[\w.-]+|(?<![.?!]\s)(?<!^)\b(?!I\b|I'm\b|I've\b)[A-Z][\w-]*(?:\s[A-Z][\w-]*)*)(?='s\b|\s+(?:live|like|love|work|do|use|enjoy|hate|prefer|born|from|based|called|going|have|own|living|working|moved?|say|said|think)|\s*[?]|\s+(?:a|an|the|on|in|at)\b)"
+)
+_EN_THING: Final = re.compile(
+    r"\bmy\s+(?P<noun>(?:\w+\s+)?\w+)(?:'s\s+(?:name|birthday|job|home|age|favou?rite)|\s+(?:called|named|live|like|work)\b)",
+    _FLAGS,
+)
 _JA_SELF: Final = re.compile(r"私|わたし|僕|ぼく|俺|おれ|自分")
-_JA_ABOUT: Final = re.compile(r"(?P<name><@[^>]+>|@[\w.-]+|[^、。はのがを?\s@]{1,12}?(?:さん|くん|ちゃん|様|氏))(?:は|の|が|って|も)")
+_JA_ABOUT: Final = re.compile(
+    r"(?P<name><@[^>]+>|@[\w.-]+|[^、。はのがを?\s@]{1,12}?(?:さん|くん|ちゃん|様|氏))(?:は|の|が|って|も)"
+)
 
-_PAST_EN: Final = re.compile(r"\b(?:did|was|were|used\s+to|before|previous(?:ly)?|former(?:ly)?|earlier|last\s+\w+|ago|yesterday|had|back\s+then|in\s+the\s+past|once|originally)\b|\bin\s+(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:19|20)\d\d)\b", _FLAGS)
-_NOW_EN: Final = re.compile(r"\b(?:now|currently|today|these\s+days|nowadays|at\s+the\s+moment|current|still|right\s+now)\b", _FLAGS)
-_PAST_JA: Final = re.compile(r"(?<!名)(?<!人)前(?:は|の|に|まで)|以前|昔|かつて|昨日|先週|先月|去年|昨年|おととい|一昨日|当時|[0-9一二三四五六七八九十]+(?:日|週間|か月|ヶ月|カ月|年)前|(?:[0-9一二三四五六七八九十]+)月(?:に|は|の)|(?:てい|でい|だっ|でし|まし|かっ)た(?:っけ|か|の|んだ)?[。?？\s]*$")
+_PAST_EN: Final = re.compile(
+    r"\b(?:did|was|were|used\s+to|before|previous(?:ly)?|former(?:ly)?|earlier|last\s+\w+|ago|yesterday|had|back\s+then|in\s+the\s+past|once|originally)\b|\bin\s+(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:19|20)\d\d)\b",
+    _FLAGS,
+)
+_NOW_EN: Final = re.compile(
+    r"\b(?:now|currently|today|these\s+days|nowadays|at\s+the\s+moment|current|still|right\s+now)\b",
+    _FLAGS,
+)
+_PAST_JA: Final = re.compile(
+    r"(?<!名)(?<!人)前(?:は|の|に|まで)|以前|昔|かつて|昨日|先週|先月|去年|昨年|おととい|一昨日|当時|[0-9一二三四五六七八九十]+(?:日|週間|か月|ヶ月|カ月|年)前|(?:[0-9一二三四五六七八九十]+)月(?:に|は|の)|(?:てい|でい|だっ|でし|まし|かっ)た(?:っけ|か|の|んだ)?[。?？\s]*$"
+)
 _NOW_JA: Final = re.compile(r"今(?!度|日中|後)|現在|最近|いま(?![すしせまだ])|まだ")
 # だっけ and でしたっけ ask for a present fact that slipped the mind.
-_RECALL_JA: Final = re.compile(r"(?:だっ|でし)たっけ|だっけ|だった(?:かな|っけ)|でしたか[。?？\s]*$")
+_RECALL_JA: Final = re.compile(
+    r"(?:だっ|でし)たっけ|だっけ|だった(?:かな|っけ)|でしたか[。?？\s]*$"
+)
 
 
 def question(text: str) -> Question:
@@ -163,7 +234,15 @@ def _japanese(text: str) -> Question:
         time = None
     about: str | None = None
     named = _JA_ABOUT.search(asked)
-    relation = next((r for r in re.findall(r"([一-龯々]{1,3}|[ァ-ヺー]+)(?:の|は)", asked) if r in japanese.RELATIONS), None)
+    unknown = re.search(r"(?:誰|だれ|どなた)(?:が|と|に)", asked) is not None
+    relation = next(
+        (
+            r
+            for r in re.findall(r"([一-龯々]{1,3}|[ァ-ヺー]+)(?:の|は)", asked)
+            if r in japanese.RELATIONS
+        ),
+        None,
+    )
     if named:
         about = japanese.HONORIFIC.sub("", named["name"])
     elif relation:
@@ -171,7 +250,7 @@ def _japanese(text: str) -> Question:
     elif _JA_SELF.search(asked):
         about = SELF
     else:
-        about = _japanese_person(asked) or (SELF if attribute else None)
+        about = _japanese_person(asked) or (SELF if attribute and not unknown else None)
     if attribute and about and attribute.endswith(f":{about}"):
         about = SELF  # 猫は好きかな: the cat is what is liked, not who likes
     return Question(True, attribute, about, time, language="ja")
@@ -179,7 +258,7 @@ def _japanese(text: str) -> Question:
 
 def _japanese_person(text: str) -> str | None:
     words = tokens(text)
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in pairwise(words):
         if "人名" in word.tags and following.surface in {"は", "の", "が", "って"}:
             return word.surface
     return None
@@ -197,7 +276,14 @@ def _is_japanese_question(sentence: str) -> bool:
         return False
     if _JA_ENDING.search(body):
         return True
-    return bool(_JA_WH.search(body)) and bool(re.search(r"(?:の|る|た|だ|です|ます|い|は|って)[。\s]*$", body)) and not re.search(r"(?:か|も)(?:は|が|を|に)?(?:知らない|わからない|分からない|わかりません|分かりません|忘れ)", body)
+    return (
+        bool(_JA_WH.search(body))
+        and bool(re.search(r"(?:の|る|た|だ|です|ます|い|は|って)[。\s]*$", body))
+        and not re.search(
+            r"(?:か|も)(?:は|が|を|に)?(?:知らない|わからない|分からない|わかりません|分かりません|忘れ)",
+            body,
+        )
+    )
 
 
 def _last(text: str, boundary: str, asks: object) -> str | None:
@@ -218,7 +304,7 @@ def _asked(text: str, table: tuple[tuple[re.Pattern[str], str], ...]) -> str | N
             continue
         if attribute.endswith(":"):
             groups = match.groupdict()
-            asked_object = groups.get("object") or groups.get("object2")
+            asked_object = next((groups[g] for g in ("object", "object2", "object3") if groups.get(g)), None)
             return attribute + english.key(asked_object) if asked_object else attribute[:-1]
         return attribute
     return None

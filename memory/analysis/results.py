@@ -94,7 +94,9 @@ class Question:
 _LIKINGS = {"likes", "dislikes"}
 
 
-SINGLE_VALUED = frozenset({"name", "home", "address", "job", "birthday", "age", "team", "employer", "origin"})
+SINGLE_VALUED = frozenset(
+    {"name", "home", "address", "job", "birthday", "age", "team", "employer", "origin"}
+)
 """Attributes of which one value holds at a time; so does every `favourite:…` and `deadline:…`."""
 
 

@@ -18,7 +18,9 @@ _QUOTE: Final = re.compile(r"^\s*(>|&gt;)")
 _QUOTE_TO_END: Final = re.compile(r"^\s*(>>>|&gt;&gt;&gt;)(\s|\S)")
 _REPLY_HEADER: Final = re.compile(r"^\s*(On .+ wrote|.+のメッセージ|.+さんからの引用)[:：]\s*$")
 _LINK_ONLY: Final = re.compile(r"^\s*(?:[-*•]\s*)?(?:<?(?:https?|ftp)://\S+>?\s*)+$")
-_LIST_MARKER: Final = re.compile(r"^\s*(?:[-*+•‣◦・●○■□◆◇▪]|\(?\d{1,3}[.)）]|\[[ xX]\])\s+|^\s*[・●■◆]")
+_LIST_MARKER: Final = re.compile(
+    r"^\s*(?:[-*+•‣◦・●○■□◆◇▪]|\(?\d{1,3}[.)）]|\[[ xX]\])\s+|^\s*[・●■◆]"
+)
 _INLINE_CODE: Final = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
@@ -84,8 +86,12 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
         if not fenced and _QUOTE_TO_END.match(line):
             break
         marker = _LIST_MARKER.match(line)
-        if run and own and not marker and _OPENS_LOWER.match(line) and not _CLOSED.search(
-            text[run[0] : run[1]]
+        if (
+            run
+            and own
+            and not marker
+            and _OPENS_LOWER.match(line)
+            and not _CLOSED.search(text[run[0] : run[1]])
         ):
             run = (run[0], end)
             continue
@@ -120,7 +126,11 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     bounds: list[tuple[int, int]] = []
     for boundary in sentencex.get_sentence_boundaries("en" if code == "und" else code, plain):
         first, last = boundary["start_index"], boundary["end_index"]
-        if bounds and _JOINED_QUOTE.match(plain[first:last]) and plain[bounds[-1][0] : first].rstrip()[-1:] in "」』":
+        if (
+            bounds
+            and _JOINED_QUOTE.match(plain[first:last])
+            and plain[bounds[-1][0] : first].rstrip()[-1:] in "」』"
+        ):
             first = bounds.pop()[0]
         bounds.append((first, last))
     for first, last in (part for bound in bounds for part in _at_full_stops(plain, *bound)):

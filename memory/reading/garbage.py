@@ -8,9 +8,9 @@ from itertools import pairwise
 
 _MIN_CHARACTERS = 4
 _MAX_NOT_TEXT = 0.1
-"""Share of characters that are no text at all; clean documents stay under 0.01."""
+"""Share of characters that are no text at all; 0 in 1,505 paragraphs of JSQuAD, JaQuAD, XQuAD."""
 _MAX_SCRIPT_CHANGES = 0.25
-"""Share of neighbouring letters of unrelated scripts; real multilingual pages stay under 0.05."""
+"""Share of neighbouring letters of unrelated scripts; at most 0.065 in those paragraphs."""
 
 _TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "LATIN", "BOPOMOFO", "KANGXI"})
 """Scripts that ordinary East Asian text mixes within a word or sentence."""

@@ -17,7 +17,7 @@ _MIN_COLUMN = 3
 _PARAGRAPH_GAP = 1.4
 """A new paragraph starts where lines are this many times further apart than usual."""
 _RUBY_SCALE = 0.6
-"""Ruby is set at half the size of its base (JIS X 4051); headings are not this much larger."""
+"""Ruby is set at half the size of its base (JIS X 4051)."""
 
 _CLOSERS = "」』】）)"
 _SENTENCE_END = re.compile(rf"[。．！？!?：:][{_CLOSERS}]*\s*$")

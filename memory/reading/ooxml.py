@@ -17,7 +17,7 @@ from memory.reading.errors import Reason, UnreadableDocument
 _READ_SIZE = 1 << 20
 _MAX_PARTS = 20_000
 _MAX_DEPTH = 256
-"""Nesting of elements; real documents stay under 100, and readers recurse along it."""
+"""Nesting of elements. Readers recurse along it, so it stays well under Python's own limit."""
 
 
 class Package:

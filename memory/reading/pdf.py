@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MORE_TEXT = 1.2
 """The second opinion counts when it finds this many times the characters."""
 _MAX_PAGE_CHARACTERS = 500_000
-"""More than an A0 sheet of 4 pt text holds."""
+"""About what an A0 sheet of 4 pt type holds."""
 _MAX_PAGE_OBJECTS = 200_000
 _MAX_OUTLINE_DEPTH = 8
 _MAX_OUTLINE_ENTRIES = 20_000
@@ -146,7 +146,7 @@ def _placed_text(page: pypdfium2.PdfPage) -> str:
 def _survey(page: pypdfium2.PdfPage) -> tuple[int, int]:
     """How many text objects PDFium gives no area, in fonts it had to guess; and the pictures.
 
-    Spaces have no area either, but authoring tools that emit them embed their fonts.
+    Spaces have no area either; asking for a second opinion because of them only costs time.
     """
     import pypdfium2.raw as raw
 

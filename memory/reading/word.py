@@ -1,4 +1,4 @@
-"""DOCX, read from its XML: mammoth 1.13 and python-docx 1.2 lose ruby bases and text boxes.
+"""DOCX, read from its XML: mammoth 1.13 loses the base of ruby, python-docx 1.2 text boxes too.
 
 Element names are those of ECMA-376 part 1, section 17, without namespaces.
 """

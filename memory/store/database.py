@@ -43,13 +43,14 @@ class Database:
 
     def __init__(self, url: str) -> None:
         """Raises StoreUnavailable for an address that is none."""
-        with translated():
+        try:
             self.url = make_url(url)
-        self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        with translated():
+            self.is_sqlite = self.url.get_backend_name() == "sqlite"
             self.engine = (
                 _sqlite_engine(url) if self.is_sqlite else create_engine(url, hide_parameters=True)
             )
+        except (SQLAlchemyError, ImportError, ValueError) as error:
+            raise StoreUnavailable(f"This is no usable database address: {error}") from error
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="oboete-write")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="oboete-read")
         self._inline: sqlite3.Connection | None = None
@@ -144,7 +145,7 @@ def translated() -> Iterator[None]:
         raise _explain(error.orig or error) from error
     except sqlite3.Error as error:
         raise _explain(error) from error
-    except (SQLAlchemyError, OSError) as error:
+    except OSError as error:
         raise StoreUnavailable(f"The database cannot be used: {error}") from error
 
 
@@ -167,7 +168,7 @@ def _explain(error: BaseException) -> StoreUnavailable:
         if sign in said:
             kind = SchemaMismatch if sign.startswith("no such") else StoreUnavailable
             return kind(sentence)
-    return StoreUnavailable(f"The database cannot be used: {error}")
+    return StoreUnavailable(f"The database cannot be used: {str(error).splitlines()[0]}")
 
 
 def _sqlite_engine(url: str) -> Engine:

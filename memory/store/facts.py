@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, or_, update
@@ -83,17 +83,22 @@ def exact(session: Session, fact: NewFact) -> Fact | None:
 
 
 def of_subject(
-    session: Session, subject: Person | str, audience: Audience, attribute: str | None = None
+    session: Session,
+    subject: Person | str,
+    audience: Audience,
+    attributes: Collection[str] | None = None,
 ) -> list[Fact]:
-    """Facts about a subject in one place that nothing superseded, oldest first."""
+    """Facts about a subject in one place (of some attributes) that nothing superseded, oldest
+    first.
+    """
     ids = audiences.readable_ids(session, Readable.of(audience))
     where = [
         col(FactRow.audience_id).in_(ids),
         col(FactRow.subject) == subject_key(subject),
         col(FactRow.superseded_by).is_(None),
     ]
-    if attribute is not None:
-        where.append(col(FactRow.attribute) == attribute)
+    if attributes is not None:
+        where.append(col(FactRow.attribute).in_(attributes))
     return _select(session, ids, where)
 
 

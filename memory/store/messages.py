@@ -26,7 +26,9 @@ class Change(StrEnum):
     UNCHANGED = "unchanged"
 
 
-def put(session: Session, message: NewMessage, now: datetime) -> tuple[Message, Change]:
+def put(
+    session: Session, message: NewMessage, now: datetime, *, findable: bool = True
+) -> tuple[Message, Change]:
     """Store a message or a later revision of it.
 
     A revision that is not later than the stored one changes nothing: edits win whatever order
@@ -54,6 +56,7 @@ def put(session: Session, message: NewMessage, now: datetime) -> tuple[Message, 
             revision=message.revision,
             time_zone=message.time_zone,
             mentions=_mentions(message),
+            findable=findable,
         )
         session.add(row)
         session.flush()

@@ -252,6 +252,7 @@ def upgrade() -> None:
         sa.Column("revision", sa.String(), nullable=False),
         sa.Column("time_zone", sa.String(), nullable=False),
         sa.Column("mentions", sa.JSON(), nullable=False),
+        sa.Column("findable", sa.Boolean(), nullable=False),
         sa.Column("expired", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["audience_id"], ["audience.id"], name=op.f("fk_message_audience_id_audience")

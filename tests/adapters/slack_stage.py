@@ -69,6 +69,9 @@ class SlackStage:
         said = f"<@{BOT_USER}> {text}"
         return await self.say(said, user=f"U{user.upper()}", channel=GENERAL)
 
+    async def mention_in(self, thread: str, text: str) -> IncomingMessage:
+        return await self.say(f"<@{BOT_USER}> {text}", thread_ts=thread)
+
     async def say(
         self, text: str, *, user: str = ALICE, channel: str = GENERAL, **fields: Any
     ) -> IncomingMessage:

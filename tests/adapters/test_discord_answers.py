@@ -62,7 +62,8 @@ async def test_edits_keep_their_distance() -> None:
 
     async def script(_: IncomingMessage) -> ReplyStream:
         nonlocal now
-        for piece, now in (("a", 0.5), ("b", 1.3), ("c", 1.4), ("d", 2.0), ("e", 2.6)):
+        for piece, at in (("a", 0.5), ("b", 1.3), ("c", 1.4), ("d", 2.0), ("e", 2.6)):
+            now = at
             yield Delta(piece)
         yield Reply("abcde!")
 

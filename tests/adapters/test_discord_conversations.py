@@ -407,8 +407,12 @@ async def test_an_unfurl_after_an_edit_is_not_a_second_edit() -> None:
 
 
 async def test_on_joining_a_guild_it_speaks_once_and_notices_when_it_is_removed() -> None:
+    async def greeting(message: IncomingMessage) -> ReplyStream:
+        joined = message.arguments["event"] == "joined"
+        yield Reply("I store what is addressed to me." if joined else "", silent=not joined)
+
     async with stage() as s:
-        bench = Bench(greeting=saying(Reply("I store what is addressed to me.")))
+        bench = Bench(greeting=greeting)
         async with running(s.double, bench):
             await until(lambda: bench.inbox.done)
         async with running(s.double, bench):

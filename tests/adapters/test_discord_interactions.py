@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -30,27 +31,11 @@ DEFERRED, DEFERRED_UPDATE, MODAL, MESSAGE = 5, 6, 9, 4
 
 def facts(count: int) -> tuple[Fact, ...]:
     now, who = datetime.now(UTC), Person("discord", "@me", "1")
-    return tuple(
-        Fact(
-            n,
-            f"fact {n}",
-            who,
-            who,
-            Audience("discord", "1", "2"),
-            "en",
-            Origin.STATED,
-            None,
-            False,
-            now,
-            now,
-            None,
-            None,
-            None,
-            1,
-            (Evidence(1, Span(0, 1)),),
-        )  # fmt: skip
-        for n in range(count)
-    )
+    one = Fact(
+        0, "fact", who, who, Audience("discord", "1", "2"), "en", Origin.STATED, None,
+        False, now, now, None, None, None, 1, (Evidence(1, Span(0, 1)),),
+    )  # fmt: skip
+    return tuple(replace(one, id=n) for n in range(count))
 
 
 def buttons(message: dict[str, object]) -> dict[str, str]:

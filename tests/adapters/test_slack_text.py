@@ -31,7 +31,7 @@ BOT = {"type": "user", "user_id": "UBOT"}
     ("mrkdwn", "markdown"),
     [
         ("<@U1> と <@W2|bob> へ", "@佐藤 と @Bob へ"),
-        ("<@U9|carol> and <@U8>", "@carol and @U8"),
+        ("<@U9|carol> and <@U8>", "@carol and @…"),
         ("see <#C1> and <#C2|random>", "see #general and #random"),
         ("<!subteam^S1> <!subteam^S2|@ops> <!here>", "@dev @ops @here"),
         ("<!date^1392734382^{date}|18 Feb 2014>", "18 Feb 2014"),

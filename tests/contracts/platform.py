@@ -74,10 +74,12 @@ class MemoryInbox:
 class Stage(Protocol):
     """A platform, running, with one public channel in which Alice and Bob are."""
 
-    platform: Platform
     inbox: MemoryInbox
     limit: int
     """Characters that one message of the bot may have."""
+
+    @property
+    def platform(self) -> Platform: ...
 
     async def mention(self, text: str, *, user: str = "alice") -> IncomingMessage:
         """Say something to the bot in the public channel; gives what came out of the inbox.

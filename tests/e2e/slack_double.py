@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import io
 import json
 import random
 import time
@@ -84,11 +85,11 @@ class SlackDouble(SlackPeople):
         host, port = self._runner.addresses[0][:2]
         self.origin = f"http://{host}:{port}"
         self.api_url = f"{self.origin}/api/"
-        self._session = aiohttp.ClientSession()
+        self.session = aiohttp.ClientSession()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
+        await self.session.close()
         for socket in self.sockets:
             await asyncio.wait_for(socket.close(), 1)
         await self._runner.cleanup()
@@ -181,7 +182,9 @@ class SlackDouble(SlackPeople):
             "X-Slack-Request-Timestamp": stamp,
             "X-Slack-Signature": f"v0={digest.hexdigest()}",
         }
-        async with self._session.post(self.http_url, data=body, headers=signed) as response:
+        async with self.session.post(
+            self.http_url, data=io.BytesIO(body), headers=signed
+        ) as response:
             return response.status, await response.text()
 
     def _open_sockets(self) -> list[web.WebSocketResponse]:
@@ -201,8 +204,9 @@ class SlackDouble(SlackPeople):
                 raise AssertionError(f"did not happen within {seconds} s")
             await asyncio.sleep(POLL_SECONDS)
 
-    async def connected(self) -> None:
-        await self.until(self._open_sockets)
+    async def connected(self, *, beyond: int = 0) -> None:
+        """Wait until a socket is open, after more than `beyond` connections."""
+        await self.until(lambda: self.connections > beyond and self._open_sockets())
 
     def called(self, method: str) -> list[Json]:
         """Arguments of each call of `method`, oldest first."""

@@ -268,7 +268,16 @@ def history(workspace: Workspace, arguments: Json) -> Json:
         if (float(oldest) < float(ts) < float(latest) or (inclusive and ts in (oldest, latest)))
         and message.get("thread_ts") in (None, ts)
     ]
+    found = [message | _thread_summary(workspace, channel.id, message) for message in found]
     return _paged(_without_metadata(found, arguments), arguments, "messages")
+
+
+def _thread_summary(workspace: Workspace, channel: str, root: Json) -> Json:
+    """What a root tells about its replies; nothing without any."""
+    replies = workspace.thread(channel, root["ts"])[1:]
+    if not replies:
+        return {}
+    return {"reply_count": len(replies), "latest_reply": replies[-1]["ts"]}
 
 
 @method("conversations.replies")

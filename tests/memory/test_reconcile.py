@@ -133,7 +133,7 @@ def test_what_was_superseded_and_is_said_again_is_current_anew() -> None:
 
 
 def test_one_value_in_other_words_supersedes_nothing() -> None:
-    same = known(1, "home", "My home is Osaka")
+    same = known(1, "home", "I'm living in Osaka")
     assert not reconcile.rival(new("home", "I live in Osaka"), same)
 
 
@@ -189,7 +189,7 @@ def test_a_judge_does_not_let_a_late_message_supersede_a_newer_fact() -> None:
 
 
 def test_without_a_judge_only_what_leaves_no_doubt_is_the_same() -> None:
-    same = known(1, "home", "My home is Osaka")
+    same = known(1, "home", "I'm living in Osaka")
     assert reconcile.without_judge(new("home", "I live in Osaka"), same, 3.0) is Verdict.SAME
     other = known(1, "home", "I live in Kyoto")
     assert reconcile.without_judge(new("home", "I live in Osaka"), other, 9.0) is Verdict.DIFFERENT

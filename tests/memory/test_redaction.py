@@ -19,13 +19,19 @@ _HUB_TOKEN = "ghp" + "_" + "a1B2" * 9
         (f"token {_BOT_TOKEN}", "token [redacted: credential]"),
         (f"use {_HUB_TOKEN}, please", "use [redacted: credential], please"),
         ("AKIAIOSFODNN7EXAMPLE", "[redacted: credential]"),
-        ("see https://bob:s3cret@host.example/x", "see https://bob:[redacted: credential]@host.example/x"),
+        (
+            "see https://bob:s3cret@host.example/x",
+            "see https://bob:[redacted: credential]@host.example/x",
+        ),
         ("the API key is abcd1234efgh5678", "the API key is [redacted: API key]"),
         ("APIキーはabcd1234efgh5678です", "APIキーは[redacted: API key]です"),
         ("my password is hunter2", "my password is [redacted: password]"),
         ("My password is swordfish.", "My password is [redacted: password]."),
         ("password: Tr0ub4dor&3", "password: [redacted: password]"),
-        ('the password for the wifi is "open sesame"', 'the password for the wifi is "[redacted: password]"'),
+        (
+            'the password for the wifi is "open sesame"',
+            'the password for the wifi is "[redacted: password]"',
+        ),
         ("my passphrase is correct horse battery staple", "my passphrase is [redacted: password]"),
         ("My PIN is 4821.", "My PIN is [redacted: password]."),
         ("パスワードはhunter2です", "パスワードは[redacted: password]です"),
@@ -34,7 +40,10 @@ _HUB_TOKEN = "ghp" + "_" + "a1B2" * 9
         ("パスワード：Abc!2345", "パスワード：[redacted: password]"),
         ("card 4111 1111 1111 1111 exp 12/27", "card [redacted: card number] exp 12/27"),
         ("カードは4111-1111-1111-1111です", "カードは[redacted: card number]です"),
-        ("カード番号は４１１１１１１１１１１１１１１１です", "カード番号は[redacted: card number]です"),
+        (
+            "カード番号は４１１１１１１１１１１１１１１１です",
+            "カード番号は[redacted: card number]です",
+        ),
         ("378282246310005", "[redacted: card number]"),
         ("マイナンバーは1234 5678 9018です", "マイナンバーは[redacted: My Number]です"),
         ("my number: 123456789018", "my number: [redacted: My Number]"),
@@ -47,7 +56,7 @@ def test_takes_secrets_out_and_says_what_they_were(text: str, clean: str) -> Non
 
 
 def test_a_private_key_goes_as_a_whole() -> None:
-    begin, end = ("-----{} RSA PRIVATE KEY-----".format(word) for word in ("BEGIN", "END"))
+    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
     found = redact(f"here:\n{begin}\nMIIEabc\ndef==\n{end}\nthanks")
     assert found.text == "here:\n[redacted: private key]\nthanks"
 
@@ -121,8 +130,29 @@ def test_my_number_check_digit() -> None:
 
 
 _PIECES = st.sampled_from(
-    ["my password is ", "hunter2", "パスワードは", "です", "4111 1111 1111 1111", "123456789018", " ",
-     "sk-test-FAKE0123456789abcdef", "[redacted: password]", "[", "]", ":", "\"", "」", "「", "\n", "https://", "@", "0", "-", "pin is "]
+    [
+        "my password is ",
+        "hunter2",
+        "パスワードは",
+        "です",
+        "4111 1111 1111 1111",
+        "123456789018",
+        " ",
+        "sk-test-FAKE0123456789abcdef",
+        "[redacted: password]",
+        "[",
+        "]",
+        ":",
+        '"',
+        "」",
+        "「",
+        "\n",
+        "https://",
+        "@",
+        "0",
+        "-",
+        "pin is ",
+    ]
 )
 
 
@@ -138,5 +168,8 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Nd", "No", "Nl"]), max_size=80))
 def test_text_without_digits_or_labels_is_never_touched(text: str) -> None:
-    if not any(word in text.lower() for word in ("pass", "pin", "pwd", "パス", "暗証", "private key", "://")):
+    if not any(
+        word in text.lower()
+        for word in ("pass", "pin", "pwd", "パス", "暗証", "private key", "://")
+    ):
         assert redact(text).text == text

@@ -44,9 +44,7 @@ from memory.analysis import SELF, Question, Tense, question
         ("こんにちは。私の仕事は何ですか？", "job", SELF),
     ],
 )
-def test_reads_what_is_asked_and_about_whom(
-    text: str, attribute: str, about: str | None
-) -> None:
+def test_reads_what_is_asked_and_about_whom(text: str, attribute: str, about: str | None) -> None:
     found = question(text)
     assert found.is_question
     assert (found.attribute, found.about) == (attribute, about)
@@ -90,12 +88,16 @@ def test_statements_are_not_questions(text: str) -> None:
     assert question(text) == Question(False, language=question(text).language)
 
 
-@pytest.mark.parametrize("text", ["我住在哪里？", "你知道我的名字吗", "제 이름이 뭐예요?", "¿Dónde vivo?"])
+@pytest.mark.parametrize(
+    "text", ["我住在哪里？", "你知道我的名字吗", "제 이름이 뭐예요?", "¿Dónde vivo?"]
+)
 def test_questions_in_other_languages_are_seen(text: str) -> None:
     assert question(text).is_question
 
 
-@pytest.mark.parametrize("text", ["Hello", "thanks!", "ok, got it", "こんにちは！", "ありがとうございました", "了解です"])
+@pytest.mark.parametrize(
+    "text", ["Hello", "thanks!", "ok, got it", "こんにちは！", "ありがとうございました", "了解です"]
+)
 def test_talk_asks_nothing(text: str) -> None:
     found = question(text)
     assert found.is_talk

@@ -45,11 +45,11 @@ def test_gives_each_sentence(text: str, sentences: list[str]) -> None:
         "`I live in Berlin`",
         "2026-05-01 10:00:00 ERROR user lives in Berlin",
         "[10:32] bob: I live in Berlin",
-        "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nValueError: I live in Berlin",
+        'Traceback (most recent call last):\n  File "a.py", line 3\nValueError: I live in Berlin',
         "    at com.example.Main.run(Main.java:12)",
         "$ echo I live in Berlin",
         "ERROR: cannot reach Berlin",
-        "const home = \"Berlin\";",
+        'const home = "Berlin";',
         "https://example.com/berlin",
         "<https://example.com/berlin>",
         "On Monday Bob wrote:\n> I live in Berlin.",
@@ -66,7 +66,24 @@ def test_words_after_a_code_block_are_the_authors_again() -> None:
 
 
 _PIECES = st.sampled_from(
-    ["I live in Osaka. ", "猫が好き。", "\n", "> quoted\n", "```\n", "`code` ", "- ", "😀", "\ud800", "？", " ", "ok", "「", "」", "3", "\u200b"]
+    [
+        "I live in Osaka. ",
+        "猫が好き。",
+        "\n",
+        "> quoted\n",
+        "```\n",
+        "`code` ",
+        "- ",
+        "😀",
+        "\ud800",
+        "？",
+        " ",
+        "ok",
+        "「",
+        "」",
+        "3",
+        "\u200b",
+    ]
 )
 
 

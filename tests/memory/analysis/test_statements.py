@@ -209,7 +209,10 @@ def test_clauses_with_a_pattern_each_become_statements_of_their_own() -> None:
     assert [s.attribute for s in found] == ["likes:cats", "home"]
     assert [text[s.span.start : s.span.end] for s in found] == [s.text for s in found]
     found = statements("大阪に住んでいて、猫が好きです。", speaker_name="太郎")
-    assert [(s.attribute, s.text) for s in found] == [("home", "大阪に住んでいて"), ("likes:猫", "猫が好きです。")]
+    assert [(s.attribute, s.text) for s in found] == [
+        ("home", "大阪に住んでいて"),
+        ("likes:猫", "猫が好きです。"),
+    ]
 
 
 @pytest.mark.parametrize(

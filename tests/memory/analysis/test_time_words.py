@@ -44,9 +44,7 @@ SAID_AT = datetime(2023, 5, 24, 12, tzinfo=UTC)  # a Wednesday
         ("3月3日に会いました", "ja", "2023-03-03", "2023-03-04"),
     ],
 )
-def test_resolves_against_the_sending_time(
-    text: str, language: str, start: str, end: str
-) -> None:
+def test_resolves_against_the_sending_time(text: str, language: str, start: str, end: str) -> None:
     zone = ZoneInfo("Asia/Tokyo")
     expected = tuple(
         datetime.fromisoformat(day).replace(tzinfo=zone).astimezone(UTC) for day in (start, end)

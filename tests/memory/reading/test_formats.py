@@ -326,3 +326,57 @@ def test_every_reason_has_one_clear_sentence() -> None:
         message = str(UnreadableDocument(reason))
         assert message.endswith(".")
         assert "\n" not in message
+
+
+# Titles and warnings
+
+
+def test_title_comes_from_the_properties_and_else_from_the_name() -> None:
+    core = "<c:properties xmlns:c='c' xmlns:d='d'><d:title>就業規則 2024</d:title></c:properties>"
+    body = f"<w:document {files.W}><w:body>{paragraph('x')}</w:body></w:document>"
+    parts: dict[str, str | bytes] = {
+        "_rels/.rels": files.relationships(
+            ("r1", "officeDocument", "word/document.xml"),
+            ("r2", "metadata/core-properties", "docProps/core.xml"),
+        ),
+        "docProps/core.xml": core,
+        "word/document.xml": body,
+    }
+    assert read(files.package(parts), "draft.docx").title == "就業規則 2024"
+    assert read(SAMPLES["a.docx"], "社則.docx").title == "社則"
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("(Microsoft Word - Handbook)", "Handbook"),
+        (f"<feff{'手引き'.encode('utf-16-be').hex()}>", "手引き"),
+        (f"<{'就業規則'.encode('cp932').hex()}>", "file name"),
+    ],
+)
+def test_pdf_title_is_used_unless_it_is_mojibake(title: str, expected: str) -> None:
+    pages = [files.latin_lines(["Text."])]
+    data = pdf(pages, extra=["<< >>", f"<< /Title {title} >>"])
+    information = f"/Root 1 0 R /Info {files.first_extra(pages) + 1} 0 R"
+    data = data.replace(b"/Root 1 0 R", information.encode())
+    assert read(data, "file name.pdf").title == expected
+
+
+def test_pdf_page_that_cannot_be_opened_is_named() -> None:
+    data = pdf([files.latin_lines(["First."]), files.latin_lines(["Lost."])])
+    lost = files.page_object(1)
+    document = read(
+        data.replace(
+            f"[{files.page_object(0)} {lost}]".encode(), f"[{files.page_object(0)} 99 0 R]".encode()
+        ),
+        "a.pdf",
+    )
+    assert [page.text for page in document.pages] == ["First."]
+    assert document.warnings == (ReadingWarning(Concern.DAMAGED_PAGES, (2,)),)
+
+
+def test_text_with_a_broken_character_is_read_with_a_warning() -> None:
+    data = "会議は三時から、場所は第二会議室です。".encode() + b"\xe3\x81"
+    document = read(data, "a.txt")
+    assert document.pages[0].text.startswith("会議は三時から")
+    assert document.warnings == (ReadingWarning(Concern.REPLACED_CHARACTERS),)
