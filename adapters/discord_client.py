@@ -88,7 +88,7 @@ def _tolerant(event: str, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
         try:
             parse(data)
         except (KeyError, TypeError, ValueError, AttributeError) as unknown:
-            log.warning("%s %s skipped: %r", event, data.get("id"), unknown)
+            log.warning("%s %s skipped: %s", event, data.get("id"), type(unknown).__name__)
 
     return parse_or_skip
 

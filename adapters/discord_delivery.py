@@ -173,8 +173,6 @@ class Delivery:
             user = message.author.person.name
             await self._say_in_place(event, message, say(key, message.locale, user=user))
             raise PlatformRefused(f"no direct message to {user}") from refused
-        if not late and message.kind is EventKind.MESSAGE:
-            await self._say_in_place(event, message, say("in_dm", message.locale))
         return _message_id(writer.refs)
 
     async def _file_directly(self, message: IncomingMessage, reply: Reply) -> bool:
@@ -352,8 +350,9 @@ def _composed(
 
 
 def _is_for_asker(reply: Reply, message: IncomingMessage) -> bool:
-    """True when others would see what only the asker should."""
-    return message.surface is not Surface.DM and (reply.private or reply.file is not None)
+    """True when others would see what only the asker should, or needs to."""
+    alone = reply.private or reply.failed or reply.file is not None
+    return alone and message.surface is not Surface.DM
 
 
 def _nonce(message: IncomingMessage, event: InboxEvent | None, use: str = "") -> str:

@@ -18,7 +18,6 @@ _TEXTS: Final[dict[str, dict[str, str]]] = {
         " messages from me. Please run it again.",
         "dm_closed": "My answer is for you alone, but you do not accept direct messages from me."
         " Use `/memory` here, or allow messages from this server's members.",
-        "in_dm": "I sent the answer to you as a direct message.",
         "cannot_post": "I cannot answer in <#{channel}>. Somebody who manages this server has to"
         " give me: {permissions}.",
         "confirm": "Please confirm",
@@ -41,7 +40,6 @@ _TEXTS: Final[dict[str, dict[str, str]]] = {
         "もう一度実行してください。",
         "dm_closed": "返信はあなただけに送るものですが、DMを受け付けていないようです。"
         "ここで `/memory` を使うか、サーバーのメンバーからのDMを許可してください。",
-        "in_dm": "返信をDMで送りました。",
         "cannot_post": "<#{channel}> に返信できません。サーバーの管理者に、次の権限を"
         "付けてもらってください: {permissions}。",
         "confirm": "確認",

@@ -7,9 +7,10 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol
 
 import discord
+from discord.http import Route, handle_message_parameters
 
 from adapters.discord_buttons import view_of
 from adapters.discord_format import Extras, to_parts
@@ -17,9 +18,6 @@ from adapters.discord_state import KeyValue
 from bot.messages import FileReply
 
 log = logging.getLogger(__name__)
-
-ORIGINAL: Final = "@original"
-"""What Discord calls an interaction's first answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,42 +115,50 @@ class ChannelSink:
 
 
 class InteractionSink:
-    """The answer to an interaction, seen by the asker alone; works for fifteen minutes."""
+    """The answer to an interaction, seen by the asker alone; works for fifteen minutes.
+
+    Goes by the interaction's token, which is all that is left of it after a restart. `original`
+    is the reference of its first message, when that was written already.
+    """
 
     def __init__(
         self, client: discord.Client, application_id: int, token: str, original: str | None
     ) -> None:
-        self._webhook = discord.Webhook.partial(application_id, token, client=client)
-        # An interaction's token acts as a webhook of the application: it may whisper.
-        self._webhook.type = discord.WebhookType.application
+        self._client = client
+        self._webhook = {"webhook_id": application_id, "webhook_token": token}
         self._original = original
 
     async def create(self, index: int, content: str, attached: Attached) -> str:
         if index == 0:
-            message = await self._webhook.edit_message(
-                cast("int", ORIGINAL), content=content, **attached.for_editing()
+            self._original = await self._call(
+                "PATCH", "/messages/@original", content, **attached.for_editing()
             )
-            self._original = str(message.id)
-        else:
-            message = await self._webhook.send(
-                content,
-                ephemeral=True,
-                wait=True,
-                allowed_mentions=discord.AllowedMentions.none(),
-                **attached.for_sending(),
-            )
-        return str(message.id)
+            return self._original
+        whispered = discord.MessageFlags(ephemeral=True)
+        return await self._call("POST", "", content, flags=whispered, **attached.for_sending())
 
     async def edit(self, ref: str, content: str, attached: Attached) -> None:
-        await self._webhook.edit_message(
-            self._address(ref), content=content, **attached.for_editing()
-        )
+        await self._call("PATCH", self._path(ref), content, **attached.for_editing())
 
     async def remove(self, ref: str) -> None:
-        await self._webhook.delete_message(self._address(ref))
+        await self._client.http.request(self._route("DELETE", self._path(ref)))
 
-    def _address(self, ref: str) -> int:
-        return cast("int", ORIGINAL) if ref == self._original else int(ref)
+    async def _call(self, method: str, path: str, content: str, **given: Any) -> str:
+        with handle_message_parameters(
+            content=content, allowed_mentions=discord.AllowedMentions.none(), **given
+        ) as sent:
+            body: dict[str, Any] = {"json": sent.payload}
+            if sent.files:
+                body = {"files": sent.files, "form": sent.multipart}
+            answer = await self._client.http.request(self._route(method, path), **body)
+        return str(answer["id"])
+
+    def _route(self, method: str, path: str) -> Route:
+        address = "/webhooks/{webhook_id}/{webhook_token}" + path
+        return Route(method, address, metadata=None, **self._webhook)
+
+    def _path(self, ref: str) -> str:
+        return "/messages/@original" if ref == self._original else f"/messages/{int(ref)}"
 
 
 class Writer:

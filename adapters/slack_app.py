@@ -163,6 +163,6 @@ class _Prompter:
 
     async def _attempt(self, method: str, **arguments: Any) -> None:
         try:
-            await self._calls.write(method, **arguments)
+            await self._calls.write_now(method, **arguments)
         except (PlatformRefused, PlatformUnavailable) as error:
             log.warning("slack: %s", error)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import PlatformRefused, PlatformUnavailable
@@ -33,6 +32,9 @@ TRANSIENT = frozenset(
 RETRY_DELAYS = (0.2, 1.0, 3.0)
 """Seconds before each further attempt of a call that failed for the moment."""
 
+MAX_WAIT_SECONDS = 60.0
+"""Longest wait for a rate limit before the work is put off."""
+
 PAGE_SIZE = 200
 """Slack recommends no more than 200 items a page."""
 
@@ -42,7 +44,11 @@ class SlackUnavailable(PlatformUnavailable):
 
 
 class SlackBusy(SlackUnavailable):
-    """Slack asked to slow down: the call did not take effect."""
+    """Slack asked to come back after `seconds`: the call did not take effect."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        super().__init__(f"Slack is limiting {method}")
+        self.seconds = min(seconds, MAX_WAIT_SECONDS)
 
 
 class SlackRefused(PlatformRefused):
@@ -68,16 +74,11 @@ def sdk_logger() -> logging.Logger:
 
 
 def web_client(token: str, api_url: str) -> AsyncWebClient:
-    """A client that waits when Slack says so, and leaves every other retry to `SlackCalls`.
+    """A client that never calls twice by itself: `SlackCalls` knows which calls may be.
 
-    The SDK's own retries after a broken connection would post a message twice.
+    The SDK's retries after a broken connection would post a message twice.
     """
-    return AsyncWebClient(
-        token=token,
-        base_url=api_url,
-        logger=sdk_logger(),
-        retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=3)],
-    )
+    return AsyncWebClient(token=token, base_url=api_url, logger=sdk_logger(), retry_handlers=[])
 
 
 class SlackCalls:
@@ -92,7 +93,19 @@ class SlackCalls:
         return self._client
 
     async def write(self, method: str, **arguments: Any) -> Json:
-        """One call, made once. Raises SlackBusy, SlackUnavailable or SlackRefused."""
+        """One call, made again only when Slack says that it was too early.
+
+        Raises SlackBusy, SlackUnavailable or SlackRefused.
+        """
+        for _ in RETRY_DELAYS:
+            try:
+                return await self.write_now(method, **arguments)
+            except SlackBusy as busy:
+                await self._sleep(busy.seconds)
+        return await self.write_now(method, **arguments)
+
+    async def write_now(self, method: str, **arguments: Any) -> Json:
+        """One call, for what is not worth waiting for; raises as `write`."""
         return await self._call(method, json=_given(arguments))
 
     async def read(self, method: str, **arguments: Any) -> Json:
@@ -101,6 +114,8 @@ class SlackCalls:
             try:
                 # A form, because reading methods do not take JSON.
                 return await self._call(method, data=_given(arguments))
+            except SlackBusy as busy:
+                await self._sleep(busy.seconds)
             except SlackUnavailable:
                 await self._sleep(delay)
         return await self._call(method, data=_given(arguments))
@@ -130,6 +145,15 @@ class SlackCalls:
                 return
 
 
+def _retry_after(headers: Mapping[str, Any]) -> float:
+    """Seconds from a Retry-After header; Slack always sends one, and whole seconds."""
+    for name, value in headers.items():
+        if name.lower() == "retry-after":
+            text = str(value[0] if isinstance(value, list) else value)
+            return float(text) if text.isdecimal() else 1.0
+    return 1.0
+
+
 def _given(arguments: Json) -> Json:
     return {name: value for name, value in arguments.items() if value is not None}
 
@@ -138,7 +162,7 @@ def translated(error: SlackApiError, method: str) -> PlatformRefused | PlatformU
     response = error.response
     code = str(response.get("error") or "unknown_error")
     if response.status_code == 429 or code in ("ratelimited", "rate_limited"):
-        return SlackBusy(f"Slack is limiting {method}")
+        return SlackBusy(method, _retry_after(response.headers))
     if response.status_code >= 500 or code in TRANSIENT:
         return SlackUnavailable(f"Slack could not do {method}: {code}")
     scope = str(response.get("needed") or "") if code == "missing_scope" else ""

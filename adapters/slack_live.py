@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -103,7 +103,7 @@ class StreamedMessage:
             self._broken = True
             return
         try:
-            await self._calls.write(
+            await self._calls.write_now(
                 "chat.appendStream",
                 channel=self._to.channel,
                 ts=self._ts,
@@ -155,7 +155,7 @@ class EditedMessage:
         first = split_markdown(text, EDIT_BYTES, measure=utf8_length)[:1]
         try:
             if first:
-                await self._update(f"{first[0]} …", [], None)
+                await self._update(self._calls.write_now, f"{first[0]} …", [], None)
         except (PlatformRefused, PlatformUnavailable) as error:
             log.info("slack: an edit failed, the next one brings it: %s", error)
 
@@ -163,7 +163,12 @@ class EditedMessage:
         parts = split_markdown(text, UPDATE_BYTES, measure=utf8_length)
         for _ in range(2 if parts else 0):
             try:
-                await self._update(parts[0], end if len(parts) == 1 else [], stamp(0, len(parts)))
+                await self._update(
+                    self._calls.write,
+                    parts[0],
+                    end if len(parts) == 1 else [],
+                    stamp(0, len(parts)),
+                )
                 return parts[1:]
             except SlackUnavailable as error:
                 log.info("slack: the end of an answer did not arrive: %s", error)
@@ -172,8 +177,14 @@ class EditedMessage:
                 break
         return None
 
-    async def _update(self, text: str, end: list[Json], metadata: Json | None) -> None:
-        await self._calls.write(
+    async def _update(
+        self,
+        call: Callable[..., Awaitable[Json]],
+        text: str,
+        end: list[Json],
+        metadata: Json | None,
+    ) -> None:
+        await call(
             "chat.update",
             channel=self._to.channel,
             ts=self._ts,

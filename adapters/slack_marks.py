@@ -35,6 +35,14 @@ def stamp_for(message: IncomingMessage) -> Stamp:
     return stamp
 
 
+def is_same_answer(first: Json, second: Json) -> bool:
+    """True for two parts of one answer."""
+    keys = [
+        (m.get("metadata") or {}).get("event_payload", {}).get("answers") for m in (first, second)
+    ]
+    return keys[0] is not None and keys[0] == keys[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """What is there already of an answer."""

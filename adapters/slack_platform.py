@@ -23,6 +23,7 @@ from adapters.slack_events import (
     lane_of,
     stripped,
 )
+from adapters.slack_files import SlackFiles
 from adapters.slack_gap import Followed, missed
 from adapters.slack_http import HttpEndpoint, SlackHttp
 from adapters.slack_incoming import SlackIncoming
@@ -30,7 +31,7 @@ from adapters.slack_replies import SlackReplies
 from adapters.slack_socket import SlackSocket
 from adapters.slack_threads import SlackThreads
 from bot.errors import PlatformUnavailable
-from bot.messages import InboxEvent, IncomingMessage, ReplyStream, Surface
+from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream, Surface
 from bot.ports import Inbox
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
@@ -136,6 +137,17 @@ class SlackPlatform:
         self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
     ) -> str | None:
         return await (await self._ready()).replies.deliver(event, message, reply)
+
+    async def retract(self, place: Audience, message_id: str) -> int:
+        """Delete an answer of the bot, with all its parts; gives how many messages went.
+
+        Raises PlatformUnavailable, or PlatformRefused when it is not the bot's or is gone.
+        """
+        return await (await self._ready()).replies.retract(place.name, message_id)
+
+    async def download(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """See `SlackFiles.download`."""
+        return await SlackFiles(self._calls).download(attachment, max_bytes)
 
     async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
         """Those of the places `used` that the readers of the answer can read at this moment."""

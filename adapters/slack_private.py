@@ -6,12 +6,12 @@ import logging
 from typing import Any
 
 import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from adapters.markdown_parts import split_markdown
 from adapters.slack_audiences import SlackDirectory
-from adapters.slack_calls import SlackCalls, SlackUnavailable, sdk_logger, translated
+from adapters.slack_calls import SlackCalls, sdk_logger
+from adapters.slack_files import SlackFiles
 from adapters.slack_format import (
     POST_CHARACTERS,
     body_blocks,
@@ -42,6 +42,7 @@ class SlackPrivateReplies:
         self._calls = calls
         self._directory = directory
         self._inbox = inbox
+        self._files = SlackFiles(calls)
 
     async def send(self, event: InboxEvent, message: IncomingMessage, reply: Reply) -> str | None:
         """Send where the person is looking. Raises PlatformUnavailable or PlatformRefused.
@@ -74,18 +75,7 @@ class SlackPrivateReplies:
     async def send_file(self, message: IncomingMessage, file: FileReply, text: str) -> None:
         """Hand over a file in the DM with the author."""
         channel = await self._directory.dm_with(message.author.person.name)
-        try:
-            await self._calls.client.files_upload_v2(
-                channel=channel,
-                filename=file.name,
-                title=file.name,
-                content=file.data,
-                initial_comment=fallback(text) if text else None,
-            )
-        except SlackApiError as error:
-            raise translated(error, "files.upload") from error
-        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
-            raise SlackUnavailable("Slack did not take a file") from error
+        await self._files.upload(channel, file, fallback(text) if text else None)
 
     async def _publish_home(self, message: IncomingMessage, reply: Reply) -> None:
         is_result = message.kind.value != "home"

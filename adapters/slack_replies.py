@@ -33,7 +33,7 @@ from adapters.slack_live import (
     LiveMessage,
     StreamedMessage,
 )
-from adapters.slack_marks import earlier_answer, stamp_for
+from adapters.slack_marks import earlier_answer, is_same_answer, stamp_for
 from adapters.slack_private import SlackPrivateReplies
 from adapters.slack_texts import say
 from adapters.slack_threads import SlackThreads
@@ -97,6 +97,24 @@ class SlackReplies:
                 log.info("slack: event %s: the question is gone", event.id)
                 return None
             return await self._tell_asker(event, message, error)
+
+    async def retract(self, channel: str, ts: str) -> int:
+        """Delete an answer, with all its parts; gives how many messages went.
+
+        Raises PlatformUnavailable, or PlatformRefused when it is not the bot's or is gone.
+        """
+        shown = await self._calls.read(
+            "conversations.replies", channel=channel, ts=ts, include_all_metadata="true"
+        )
+        answer: Json = next((m for m in shown.get("messages") or [] if m.get("ts") == ts), {})
+        if not self._me.wrote(answer):
+            raise SlackRefused("message_not_found", "chat.delete")
+        thread = answer.get("thread_ts")
+        own = await self._own_messages(Destination(channel, thread, "", ""))
+        parts = [m["ts"] for m in own if m["ts"] == ts or is_same_answer(m, answer)]
+        for part in parts:
+            await self._calls.write("chat.delete", channel=channel, ts=part)
+        return len(parts)
 
     # --- one answer ---------------------------------------------------------------------
 
@@ -208,7 +226,7 @@ class SlackReplies:
             try:
                 return await self._post_once(to, text, end, metadata)
             except SlackBusy:
-                await self._sleep(delay)
+                continue  # the call has waited already
             except SlackUnavailable:
                 await self._sleep(delay)
                 for posted in await self._own_messages(to):
@@ -248,7 +266,7 @@ class SlackReplies:
         if not to.thread:
             return False
         try:
-            await self._calls.write(
+            await self._calls.write_now(
                 "assistant.threads.setStatus",
                 channel_id=to.channel,
                 thread_ts=to.thread,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,11 @@ from adapters.slack_audiences import SlackDirectory
 from adapters.slack_calls import SlackCalls
 from adapters.slack_events import SPOKEN, Redact, SlackIdentity, event_of, names_bot
 from adapters.slack_text import Names, ids_in, read_text
+from bot.errors import PlatformRefused
 from bot.messages import Mention, Turn
 
 Json = dict[str, Any]
+log = logging.getLogger(__name__)
 
 CONTEXT_TURNS = 30
 """Of what was said before the mention: the root and the newest others."""
@@ -66,11 +69,15 @@ class SlackThreads:
         self._known: OrderedDict[tuple[str, str], _Thread] = OrderedDict()
 
     async def before(self, channel: str, thread: str, ts: str) -> ThreadBefore:
-        """The thread up to, and without, its message `ts`.
+        """The thread up to, and without, its message `ts`; nothing of one that may not be read.
 
-        Raises PlatformUnavailable, or PlatformRefused when the thread cannot be read.
+        Raises PlatformUnavailable.
         """
-        found = self._known.get((channel, thread)) or await self._read(channel, thread)
+        try:
+            found = self._known.get((channel, thread)) or await self._read(channel, thread)
+        except PlatformRefused as error:
+            log.warning("slack: a thread in %s cannot be read: %s", channel, error)
+            return ThreadBefore(followed=False, context=())
         followed = found.since is not None and found.since < float(ts)
         limit = min(float(ts), found.since or float(ts))
         earlier = [m for m in found.earlier if float(m["ts"]) < limit]

@@ -27,13 +27,13 @@ from bot.plan import Route
 from bot.plan import plan as make_plan
 from bot.ports import ChatModel
 from bot.research import Researcher
-from memory.analysis import Question, Tense, question
+from memory.analysis import SELF, Question, Tense, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
 from memory.long_term import LongTermMemory, Remembered
 from memory.ports import Clock
 from memory.retrieve import RELEVANT
-from memory.types import Fact, Hit, Kind, Message, NewMessage, Ref, Role
+from memory.types import Fact, Hit, Kind, Message, NewMessage, Person, Ref, Role
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ class Responder:
         if self._model is None:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._recall(work)
-                work.used = quotable(work.hits, work.asked)
+                work.used = quotable(work.hits, work.asked, work.message.author.person)
             yield await self._finish(work, _without_model(work))
             return
         yield Status(work.say("Thinking…"))
@@ -221,7 +221,7 @@ class Responder:
 
     async def _quote_instead(self, work: _Work, trouble: str) -> Reply:
         """The answer when the model gave none: say so, and quote what was found."""
-        work.used = quotable(work.hits, work.asked)
+        work.used = quotable(work.hits, work.asked, work.message.author.person)
         reply = _without_model(work)
         why = trouble or work.say("The model gave no answer.")
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
@@ -335,20 +335,22 @@ def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
     )
 
 
-def quotable(hits: Sequence[Hit], asked: Question) -> list[Hit]:
+def quotable(hits: Sequence[Hit], asked: Question, asker: Person) -> list[Hit]:
     """The hits that answer the question well enough to be quoted, best first.
 
     A question that asks for a certain attribute is never answered by another one: "Where do I
     live?" not by a name, however alike the words are.
     """
-    relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked)]
+    relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker)]
     chosen = [hit for hit in relevant if hit.fact is not None] or relevant
     return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
 
 
-def _answers(hit: Hit, asked: Question) -> bool:
+def _answers(hit: Hit, asked: Question, asker: Person) -> bool:
     if hit.fact is None:
         return True
+    if asked.about == SELF and isinstance(hit.fact.subject, Person) and hit.fact.subject != asker:
+        return False  # "Where do I live?" is not answered by where somebody else lives
     past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
     if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
         return False

@@ -53,7 +53,7 @@ class Chunk:
         NFKC unites what looks the same: full-width letters, half-width kana and the radicals
         (⼀ for 一) that PDF fonts leave behind.
         """
-        return _passage(self.context, self.columns, self.text)
+        return passage_of(self.context, self.columns, self.text)
 
 
 def chunk_document(
@@ -108,10 +108,11 @@ def _split(
 
 
 def _count_passage(context: str, columns: str, count_tokens: CountTokens, text: str) -> int:
-    return count_tokens(_passage(context, columns, text))
+    return count_tokens(passage_of(context, columns, text))
 
 
-def _passage(context: str, columns: str, text: str) -> str:
+def passage_of(context: str, columns: str, text: str) -> str:
+    """What a chunk is embedded and indexed by: see `Chunk.passage`."""
     return _normalise("\n".join(part for part in (context, columns, text) if part))
 
 

@@ -88,8 +88,9 @@ def _blank(
     now: datetime,
     receipt: Receipt,
 ) -> None:
-    receipt.messages += 1
-    receipt.undo.append(message)
+    if message.id not in {seen.id for seen in receipt.undo}:
+        receipt.messages += 1
+        receipt.undo.append(message)
     receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
     messages.blank(session, message.id, spans)
     audience_id = audiences.ensure_id(session, message.audience)
@@ -155,7 +156,7 @@ def delete_message(session: Session, message: Message, ledger: Ledger, now: date
     """The author deleted it: it goes with all that it taught and is not learned again."""
     receipt = Receipt()
     withdraw(session, message, now, receipt, gone=True)
-    receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
+    receipt.digests.append(ledger.whole(message.audience, message.platform_id))
     tombstones.add(session, receipt.digests, now)
     return receipt
 
@@ -189,9 +190,7 @@ def forget_person(session: Session, person: Person, ledger: Ledger, now: datetim
         for fact in facts.supported_by(session, message.id, Readable.of(message.audience)):
             if not facts.drop_evidence(session, fact.id, message.id):
                 _remove_fact(session, fact, receipt, revive=False)
-        receipt.digests.append(
-            ledger.digest(message.audience, message.platform_id, message.revision)
-        )
+        receipt.digests.append(ledger.whole(message.audience, message.platform_id))
         erase_derived(session, [Ref(Kind.MESSAGE, message.id)], receipt)
         extraction.finish(session, [message.id])
     receipt.messages = len(mine_ids | {m.id for m in receipt.undo})

@@ -221,20 +221,17 @@ def supersedes(older: Reading, newer: Reading) -> bool:
 
     Both must be about the same subject and attribute. A single-valued attribute (home, job,
     favourite colour) is ended by another value; a like only by its own negation or dislike.
-    Doubtful, past and future words end nothing.
+    Doubtful, past and future words end nothing, and nothing ends what is said of a person who
+    cannot be told ("he lives in Paris").
     """
     if older.attribute is None or newer.attribute is None or not newer.certain:
         return False
-    if (
-        newer.tense is not Tense.NOW
-        or older.tense is not Tense.NOW
-        or older.subject != newer.subject
-    ):
+    if older.tense is not Tense.NOW or newer.tense is not Tense.NOW:
         return False
-    (old_kind, _, old_object), (new_kind, _, new_object) = (
-        older.attribute.partition(":"),
-        newer.attribute.partition(":"),
-    )
+    old_kind, _, old_object = older.attribute.partition(":")
+    new_kind, _, new_object = newer.attribute.partition(":")
+    if older.subject != newer.subject or (older.subject is None and new_kind != "deadline"):
+        return False
     if {old_kind, new_kind} == {"likes", "dislikes"}:
         return old_object == new_object and not older.negated and not newer.negated
     if older.attribute != newer.attribute:

@@ -128,8 +128,12 @@ class LongTermMemory:
         message = replace(message, text=redact(message.text).text)
 
         def store(session: Session) -> Heard | None:
-            digest = self._ledger.digest(message.audience, message.platform_id, message.revision)
-            if tombstones.exists(session, digest):
+            place, id_ = message.audience, message.platform_id
+            digests = (
+                self._ledger.digest(place, id_, message.revision),
+                self._ledger.whole(place, id_),
+            )
+            if any(tombstones.exists(session, digest) for digest in digests):
                 return None
             now = self._clock()
             before = messages.find(session, message.audience, message.platform_id)
@@ -460,7 +464,7 @@ class LongTermMemory:
                 ref = Ref(Kind.MESSAGE, message.id)
                 records.reindex(session, audience_id, ref, now)
             for fact in receipt.undo_facts:
-                again = facts.insert(session, facts.as_new(fact), now)
+                again = facts.insert(session, facts.as_new(fact), now, confirmed=fact.confirmed)
                 audience_id = audiences.ensure_id(session, fact.audience)
                 records.index(session, audience_id, Ref(Kind.FACT, again.id), fact.text, now)
             tombstones.lift(session, receipt.digests)

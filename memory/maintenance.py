@@ -120,7 +120,7 @@ def _check_vectors(session: Session) -> list[str]:
                         audience == places.get(owner),
                         words.get(owner),
                         text_hash,
-                        np.frombuffer(vector, dtype=np.float32),
+                        np.frombuffer(vector, dtype=np.uint8),
                         dimension,
                         owner in waiting,
                     )
@@ -136,7 +136,7 @@ def _vector_problems(
     same_place: bool,
     text: str | None,
     text_hash: bytes,
-    vector: np.ndarray,
+    stored: np.ndarray,
     dimension: int,
     waits: bool,
 ) -> list[str]:
@@ -147,9 +147,9 @@ def _vector_problems(
         problems.append("the vector is in another place")
     if text_hash != embeddings.text_hash(text) and not waits:
         problems.append("the vector is of another text")
-    if vector.shape != (dimension,) or not np.isfinite(vector).all():
+    if len(stored) != 4 * dimension or not np.isfinite(stored.view(np.float32)).all():
         problems.append("the vector is damaged")
-    elif abs(float(np.linalg.norm(vector)) - 1) > 2 * embeddings.NORM_TOLERANCE:
+    elif abs(float(np.linalg.norm(stored.view(np.float32))) - 1) > 2 * embeddings.NORM_TOLERANCE:
         problems.append("the vector is not normalised")
     return problems
 
@@ -189,7 +189,9 @@ def reindex(
     records = list(texts.every_key(session))
     places = {key: audience for audience, key in records}
     keys = sorted(places)
-    models = list(session.execute(select(col(EmbeddingModelRow.id))).scalars())
+    models = session.execute(
+        select(col(EmbeddingModelRow.id), col(EmbeddingModelRow.dimension))
+    ).all()
     stale: set[tuple[int, int]] = set()
     for start in range(0, len(keys), BATCH):
         words = texts.by_key(session, keys[start : start + BATCH])
@@ -197,28 +199,36 @@ def reindex(
             session, [lexical.NewEntry(places[key], key, text) for key, text in words.items()]
         )
         progress(min(start + BATCH, len(keys)))
-    for model_id in models:
+    for model_id, dimension in models:
         good: set[int] = set()
         rows = session.execute(
             select(
-                col(EmbeddingRow.audience_id), col(EmbeddingRow.owner), col(EmbeddingRow.text_hash)
+                col(EmbeddingRow.audience_id),
+                col(EmbeddingRow.owner),
+                col(EmbeddingRow.text_hash),
+                col(EmbeddingRow.vector),
             ).where(col(EmbeddingRow.model_id) == model_id)
-        ).all()
-        for start in range(0, len(rows), BATCH):
-            part = rows[start : start + BATCH]
-            words = texts.by_key(session, [owner for _, owner, _ in part])
-            for audience, owner, text_hash in part:
-                text = words.get(owner)
-                if text is not None and text_hash == embeddings.text_hash(text):
-                    good.add(owner)
-                else:
+        )
+        for part in rows.partitions(BATCH):
+            words = texts.by_key(session, [owner for _, owner, _, _ in part])
+            for audience, owner, text_hash, vector in part:
+                wrong = _vector_problems(
+                    audience == places.get(owner),
+                    words.get(owner),
+                    text_hash,
+                    np.frombuffer(vector, dtype=np.uint8),
+                    dimension,
+                    False,
+                )
+                if wrong:
                     stale.add((audience, owner))
+                else:
+                    good.add(owner)
         for key in keys:
             if key not in good:
                 embeddings.enqueue(session, model_id, places[key], key, now)
     for audience, owner in stale:
-        if owner not in places:
-            embeddings.remove(session, audience, owner)
-    for model_id in models:
+        embeddings.drop(session, audience, owner)
+    for model_id, _ in models:
         embeddings.bump(session, model_id, set(places.values()))
     return len(keys)

@@ -62,7 +62,12 @@ def gather(
     known = facts.get(session, [r.id for r in refs if r.kind is Kind.FACT], readable)
     said = messages.get(session, [r.id for r in refs if r.kind is Kind.MESSAGE], readable)
     refs = [r for r in refs if r.id in (known if r.kind is Kind.FACT else said)]
-    around = neighbours.around(session, said)
+    # what stands next to a match is a candidate too: an answer follows its question
+    first = neighbours.around(session, said)
+    beside = {i for ids in first.values() for i in ids if i is not None} - said.keys()
+    said |= messages.get(session, beside, readable)
+    refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside & said.keys())]
+    around = first | neighbours.around(session, beside & said.keys())
     extra = {i for ids in around.values() for i in ids if i is not None} - said.keys()
     said |= messages.get(session, extra, readable)
     rows = [*refs, *(Ref(Kind.MESSAGE, id_) for id_ in sorted(extra & said.keys()))]

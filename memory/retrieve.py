@@ -23,8 +23,8 @@ from memory.types import Audience, Fact, Hit, Kind, Message, Readable
 CANDIDATES = 100
 """Candidates of each signal and kind: beyond them neither signal adds right ones."""
 
-RELEVANT = ranking.RELEVANT
-"""Evidence from which a record can answer a question, as `Hit.evidence` counts it."""
+RELEVANT = ranking.POSSIBLE
+"""Evidence from which a fact or message can answer a question, as `Hit.evidence` counts it."""
 
 NO_CALIBRATION = Calibration(np.zeros(1, dtype=np.float32), 0.0, 1.0)
 """Stands in while there is no embedding model: there are no cosines to standardise."""
@@ -78,8 +78,13 @@ class Retriever:
             if embedded is not None:
                 calibration = embedded[0].calibration
                 vector = calibration.center(embedded[1][None, :])[0]
-            weights = found.weights * np.array([weights_of(term) for term in found.terms])
-            ranked = ranking.rank(ranking.Question(weights, vector), gathered.pool, calibration)
+            shares = np.array([weights_of(term) for term in found.terms])
+            wanted = ranking.Question(found.weights * shares, vector)
+            ranked = ranking.rank(wanted, gathered.pool, calibration)
+            if earlier:
+                # words of earlier turns find more, but are no evidence that this was meant
+                alone = ranking.Question(found.weights * (shares == 1), vector)
+                ranked = _judged_by(ranking.rank(alone, gathered.pool, calibration), ranked)
             return _hits(gathered, ranked, k)
 
         return await self._database.read(rank)
@@ -99,9 +104,16 @@ def _terms(query: str, earlier: str) -> tuple[QueryTerms, Callable[[str], float]
     return terms, lambda term: 1.0 if term in mine else ranking.CONTEXT_TERM
 
 
+def _judged_by(plain: ranking.Ranking, widened: ranking.Ranking) -> ranking.Ranking:
+    """The order of the widened question with the evidence of the plain one."""
+    evidence = dict(zip(plain.rows.tolist(), plain.evidence.tolist(), strict=True))
+    own = [evidence.get(row, widened.evidence[at]) for at, row in enumerate(widened.rows.tolist())]
+    return replace(widened, evidence=np.array(own))
+
+
 def _hits(gathered: Gathered, ranked: ranking.Ranking, k: int) -> list[Hit]:
     rows = [_spoken_for(int(row), gathered) for row in ranked.rows]
-    threshold = ranking.RELEVANT
+    threshold = RELEVANT
     chosen = ranking.balance(ranked, gathered.pool.kinds[ranked.rows], k, threshold)
     hits = []
     for at in chosen.tolist():

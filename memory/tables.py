@@ -376,3 +376,232 @@ class KeyValueRow(SQLModel, table=True):
 
     key: str = Field(primary_key=True)
     value: str
+
+
+class KnowledgeBaseRow(SQLModel, table=True):
+    """A named collection of documents for one place."""
+
+    __tablename__ = "knowledge_base"
+    __table_args__ = (UniqueConstraint("audience_id", "name_key"), _AUTOINCREMENT)
+
+    id: int | None = Field(default=None, primary_key=True)
+    audience_id: int = Field(foreign_key="audience.id")
+    name: str
+    name_key: str
+    """The name without differences of writing: two bases of a place never share it."""
+    created_by: str
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    collects: bool = False
+    """Files posted in its place are added without being asked for."""
+
+
+class KnowledgeBaseMeanRow(SQLModel, table=True):
+    """The mean of a base's chunk vectors by one model: derived, and made again when they change."""
+
+    __tablename__ = "knowledge_base_mean"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    base_id: int = Field(
+        primary_key=True, sa_column_args=[ForeignKey("knowledge_base.id", ondelete="CASCADE")]
+    )
+    model_id: int = Field(
+        primary_key=True, sa_column_args=[ForeignKey("embedding_model.id", ondelete="CASCADE")]
+    )
+    version: int
+    """The audience's version of the model's vectors that it was made from."""
+    vectors: int
+    """How many it is the mean of."""
+    mean: bytes = Field(sa_type=LargeBinary)
+    """float32, centred; not normalised."""
+
+
+class SourceRow(SQLModel, table=True):
+    """A document. Its audience is that of its base."""
+
+    __tablename__ = "source"
+    __table_args__ = (
+        Index("ix_source_digest", "base_id", "digest"),
+        Index("ix_source_platform_id", "audience_id", "platform_id"),
+        _AUTOINCREMENT,
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    audience_id: int = Field(foreign_key="audience.id")
+    base_id: int = Field(foreign_key="knowledge_base.id")
+    platform_id: str
+    """The platform's id of the file, or its path on this machine."""
+    name: str
+    title: str
+    media_type: str
+    size: int
+    """Bytes."""
+    digest: bytes = Field(sa_type=LargeBinary)
+    """SHA-256 of the bytes."""
+    pages: int
+    added_by: str
+    added_at: datetime = Field(sa_type=UtcDateTime)
+    permalink: str | None = None
+    removed: bool = False
+    """Nobody finds it any more; its chunks are being taken out."""
+
+
+class SourceDataRow(SQLModel, table=True):
+    """The bytes of a document, apart from its row so that lists do not read them."""
+
+    __tablename__ = "source_data"
+
+    source_id: int = Field(
+        primary_key=True, sa_column_args=[ForeignKey("source.id", ondelete="CASCADE")]
+    )
+    data: bytes = Field(sa_type=LargeBinary)
+
+
+class ChunkRow(SQLModel, table=True):
+    """A piece of a document: what is found, quoted and cited."""
+
+    __tablename__ = "chunk"
+    __table_args__ = (
+        UniqueConstraint("source_id", "number"),
+        Index("ix_chunk_findable", "findable"),
+        _AUTOINCREMENT,
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    audience_id: int = Field(foreign_key="audience.id")
+    source_id: int = Field(foreign_key="source.id")
+    number: int
+    """Place in the document, from 0."""
+    page: int | None = None
+    headings: list[str] = Field(default_factory=list, sa_type=JSON)
+    context: str = ""
+    columns: str = ""
+    """Title, headings and column names that are searched with it; see `memory.chunking`."""
+    text: str
+    findable: bool = False
+    """Its keyword entries are made: false only while its document is being taken in."""
+
+
+class RoutingFeedbackRow(SQLModel, table=True):
+    """A verdict on where an answer was looked for. Goes with the trace of that answer."""
+
+    __tablename__ = "routing_feedback"
+    __table_args__ = (Index("ix_routing_feedback_base_id", "base_id"),)
+
+    trace_id: int = Field(
+        primary_key=True, sa_column_args=[ForeignKey("trace.id", ondelete="CASCADE")]
+    )
+    base_id: int = Field(
+        sa_column_args=[ForeignKey("knowledge_base.id", ondelete="CASCADE")], nullable=False
+    )
+    audience_id: int = Field(foreign_key="audience.id")
+    """Where the question was asked: it counts only for those who can read it."""
+    rating: int
+    model_id: int
+    vector: bytes = Field(sa_type=LargeBinary)
+    """Of the question, float32, L2-normalised, by that model."""
+
+
+class DataSourceRow(SQLModel, table=True):
+    """A registered database that questions may be answered from, read-only."""
+
+    __tablename__ = "data_source"
+    __table_args__ = (UniqueConstraint("audience_id", "name_key"), _AUTOINCREMENT)
+
+    id: int | None = Field(default=None, primary_key=True)
+    audience_id: int = Field(foreign_key="audience.id")
+    name: str
+    name_key: str
+    location: str
+    """SQLite file or PostgreSQL address."""
+    registered_by: str
+    registered_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class TokenRow(SQLModel, table=True):
+    """Lets a program ask on behalf of one person. The token itself is never stored."""
+
+    __tablename__ = "token"
+    __table_args__ = (_AUTOINCREMENT,)
+
+    id: int | None = Field(default=None, primary_key=True)
+    person: str = Field(index=True)
+    label: str
+    digest: bytes = Field(sa_type=LargeBinary, unique=True)
+    """SHA-256 of the token, which has 256 random bits."""
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class JobRunRow(SQLModel, table=True):
+    """One run of a job for one slot of its schedule: a slot is run once, whatever clocks do."""
+
+    __tablename__ = "job_run"
+    __table_args__ = (UniqueConstraint("job", "slot"), _AUTOINCREMENT)
+
+    id: int | None = Field(default=None, primary_key=True)
+    job: str
+    slot: str
+    """The local day, week or minute that the run is for."""
+    attempts: int = 0
+    started_at: datetime = Field(sa_type=UtcDateTime, index=True)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    outcome: str | None = None
+    counts: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    """What was done, in numbers; nobody's words."""
+
+
+class ReminderRow(SQLModel, table=True):
+    """Something to be posted later: a person's reminder, or a channel's digest."""
+
+    __tablename__ = "reminder"
+    __table_args__ = (Index("ix_reminder_due", "next_at"), _AUTOINCREMENT)
+
+    id: int | None = Field(default=None, primary_key=True)
+    person: str = Field(index=True)
+    author_name: str
+    audience_id: int = Field(foreign_key="audience.id")
+    conversation: str
+    """Where it was asked for, so that it can be posted in the same thread."""
+    message_key: str = Field(index=True)
+    """The platform's id of the message that asked for it: it goes when that is deleted."""
+    kind: str
+    text: str
+    schedule: dict[str, Any] = Field(sa_type=JSON)
+    time_zone: str
+    locale: str
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    next_at: datetime = Field(sa_type=UtcDateTime)
+    last_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    posting_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    """Set before posting and cleared after: a crash in between is not answered by a second post."""
+
+
+class SummaryRow(SQLModel, table=True):
+    """A profile of a person, or a summary of a conversation, from one audience's records."""
+
+    __tablename__ = "summary"
+    __table_args__ = (UniqueConstraint("audience_id", "kind", "about"), _AUTOINCREMENT)
+
+    id: int | None = Field(default=None, primary_key=True)
+    audience_id: int = Field(foreign_key="audience.id")
+    kind: str
+    about: str
+    """The person's address, or the conversation's key."""
+    text: str
+    model: str
+    made_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class SummarySourceRow(SQLModel, table=True):
+    """A record that a summary was made from, as it was then: it goes stale when that changes."""
+
+    __tablename__ = "summary_source"
+    __table_args__ = (
+        Index("ix_summary_source_source", "source"),
+        {"sqlite_with_rowid": False},
+    )
+
+    summary_id: int = Field(primary_key=True, sa_column_args=[ForeignKey("summary.id")])
+    source: int = Field(primary_key=True)
+    """`Ref.key` of the fact or message."""
+    text_key: bytes = Field(sa_type=LargeBinary)

@@ -252,6 +252,27 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceChunk:
+    """A piece of a document, with what a citation needs."""
+
+    id: int
+    source_id: int
+    base_id: int
+    audience: Audience
+    text: str
+    """The author's characters."""
+    source: str
+    """Name of the file."""
+    title: str
+    headings: tuple[str, ...]
+    """Heading path, outermost first."""
+    page: int | None
+    """1-based, where the format has pages."""
+    added_at: datetime
+    permalink: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One record found by a search."""
 
@@ -266,6 +287,7 @@ class Hit:
     said_at: datetime
     fact: Fact | None = None
     message: Message | None = None
+    chunk: SourceChunk | None = None
     signals: tuple[tuple[str, float], ...] = ()
     """What each signal gave, by name, for `--explain` and the trace."""
 

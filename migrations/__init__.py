@@ -14,6 +14,7 @@ from sqlmodel import SQLModel
 
 import memory.tables  # registers the tables
 from memory.errors import SchemaMismatch
+from memory.store.database import translated
 
 assert memory.tables
 
@@ -27,7 +28,7 @@ def _config(connection: Connection | None = None) -> Config:
 
 def current(engine: Engine) -> str | None:
     """The revision that the database is at; None for an empty one."""
-    with engine.connect() as connection:
+    with translated(), engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -49,7 +50,7 @@ def upgrade(engine: Engine) -> None:
         raise SchemaMismatch(
             "The database was written by a newer version of Oboete; please update this one."
         )
-    with engine.begin() as connection:
+    with translated(), engine.begin() as connection:
         command.upgrade(_config(connection), "head")
 
 

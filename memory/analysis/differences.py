@@ -140,7 +140,9 @@ def _close_triples(keys: list[str], position: dict[str, int]) -> set[tuple[str, 
     }
 
 
-_CHANGING_ROLES: Final = frozenset({"agent", "other", "source", "owner", "than", "from", "to"})
+_CHANGING_ROLES: Final = frozenset(
+    {"agent", "other", "source", "owner", "than", "from", "to", "about", "for", "of", "with"}
+)
 
 
 def roles_differ(first: Content, second: Content, is_japanese: bool) -> bool:

@@ -26,6 +26,7 @@ _HYPHEN: Final = re.compile(r"\b([A-Za-z]+)-([A-Za-z]+)\b")
 _MARKS: Final = ",;.!?"
 _FUNCTION: Final = words_of("grammar_words_en.txt")
 _PARTICLES: Final = frozenset({
+    "about", "than",
     "in", "on", "at", "to", "from", "into", "onto", "out", "of", "off", "up", "down", "over",
     "under", "above", "below", "before", "after", "with", "without", "by", "for", "against",
     "through", "across", "along", "around", "behind", "beside", "between", "among", "near",
@@ -118,6 +119,7 @@ _QUANTITIES: Final = {
     }.items()
     for word in words
 }
+_PLURAL_SUBJECTS: Final = frozenset({"i", "you", "we", "they"})
 _PERSONAL: Final = {
     "i": "i", "me": "i", "you": "you", "he": "he", "him": "he", "she": "she", "we": "we", "us": "we",
     "they": "they", "them": "they",
@@ -178,14 +180,18 @@ class _Reader:
     reach: int = 0
     """How many more content words the last negation can mean."""
     preposition: str = ""
-    """The one that the next content word stands behind."""
+    """The one that the next content words stand behind, up to the end of their phrase."""
+    is_in_phrase: bool = False
 
     def read(self, position: int) -> None:
         surface = self.surfaces[position]
         lowered = surface.lower()
         before = self.surfaces[position - 1] if position else ""
-        if not (self._is_sign(lowered, position) or self._is_quantity(surface, lowered, before)):
-            self._read_word(surface, lowered, position)
+        is_other = self._is_sign(lowered, position) or self._is_quantity(surface, lowered, before)
+        if is_other or not self._read_word(surface, lowered, position):
+            if self.is_in_phrase and lowered not in _PARTICLES:
+                self.preposition = ""
+            self.is_in_phrase = False
 
     def _is_sign(self, lowered: str, position: int) -> bool:
         """Take in a mark, negation, preposition or pronoun."""
@@ -201,7 +207,7 @@ class _Reader:
         elif lowered in _PERSONAL:
             key = _PERSONAL[lowered]
             self.words.append(Word(key, lowered, role=self.preposition, is_pronoun=True))
-            self.preposition = ""
+            self.is_in_phrase = True
         else:
             return False
         return True
@@ -218,16 +224,17 @@ class _Reader:
             return False
         return True
 
-    def _read_word(self, surface: str, lowered: str, position: int) -> None:
+    def _read_word(self, surface: str, lowered: str, position: int) -> bool:
+        """Take in a content word; False for grammar words and marks."""
         is_letter = _is_letter_name(self.surfaces, position)
         is_short = len(lowered) == 1 and not surface.isupper()
         if surface in _MARKS or (
             not is_letter and (lowered.removesuffix("'s") in _FUNCTION or is_short)
         ):
-            return
+            return False
         lemma = lemma_of(surface)
         if not is_letter and (lemma in _FUNCTION or lemma in _PARTICLES):
-            return
+            return False
         following = self.surfaces[position + 1] if position + 1 < len(self.surfaces) else ""
         self.words.append(
             Word(
@@ -238,13 +245,16 @@ class _Reader:
                 role="owner" if lowered.endswith(("'s", "s'")) else self.preposition,
             )
         )
-        self.preposition = ""
+        self.is_in_phrase = True
         self.reach -= 1
         if lowered != lemma and not surface[0].isupper():
             if lowered.endswith("ed") or not lowered.endswith(("ing", "s", "er", "est", "ly")):
                 self.past_verbs.add(key_of(lemma))
             elif lowered.endswith("s"):
                 self.present_verbs.add(key_of(lemma))
+        elif position and self.surfaces[position - 1].lower() in _PLURAL_SUBJECTS:
+            self.present_verbs.add(key_of(lemma))
+        return True
 
 
 def _unhyphenated(match: re.Match[str]) -> str:

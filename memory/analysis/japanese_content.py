@@ -43,9 +43,7 @@ def content(text: str) -> Content:
     parsed = tokens(plain)
     passive = any(_is_passive(word, following) for word, following in pairwise(parsed))
     dates = frozenset(_date(match.group()) for match in _DATE.finditer(plain))
-    numbers = tuple(
-        sorted(float(n) for n in re.findall(r"[0-9]+(?:\.[0-9]+)?", _DATE.sub(" ", plain)))
-    )
+    numbers = _numbers(_DATE.sub("、", plain))
     negated = grammar.is_negated(parsed)
     words = _words(tokens(_DATE.sub("、", plain)))
     return Content(
@@ -90,6 +88,17 @@ _QUANTITIES: Final = {
 
 def _quantities(parsed: list[Token]) -> frozenset[str]:
     return frozenset(_QUANTITIES[w.normal] for w in parsed if w.normal in _QUANTITIES)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """Digits, and Chinese numerals that stand alone (三対一)."""
+    digits = [float(number) for number in re.findall(r"[0-9]+(?:\.[0-9]+)?", text)]
+    alone = [
+        float(_NUMERALS[token.surface])
+        for token in tokens(text)
+        if "数詞" in token.tags and token.surface in _NUMERALS
+    ]
+    return tuple(sorted(digits + alone))
 
 
 _PLACES: Final = frozenset({"中", "外", "内", "上", "下", "前", "後", "左", "右", "奥"})

@@ -59,7 +59,10 @@ _KO_QUESTION: Final = re.compile(
 _EN_ASKED: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, _FLAGS), attribute)
     for pattern, attribute in (
-        (r"\bfavou?rite\s+(?P<object>\w+(?:\s+(?!is\b|was\b|again\b|then\b|now\b|and\b|these\b|at\b)\w+)?)", "favourite:"),
+        (
+            r"\bfavou?rite\s+(?P<object>\w+(?:\s+(?!is\b|was\b|again\b|then\b|now\b|and\b|these\b|at\b)\w+)?)",
+            "favourite:",
+        ),
         (
             r"\bbirthday\b|\b(?:was|were)\s+\S+\s+born\b(?!\s+in\s+which)|\bdate\s+of\s+birth\b",
             "birthday",
@@ -234,6 +237,7 @@ def _japanese(text: str) -> Question:
         time = None
     about: str | None = None
     named = _JA_ABOUT.search(asked)
+    impersonal = (attribute or "").partition(":")[0] in {"deadline", "decision"}
     unknown = re.search(r"(?:誰|だれ|どなた)(?:が|と|に)", asked) is not None
     relation = next(
         (
@@ -250,7 +254,9 @@ def _japanese(text: str) -> Question:
     elif _JA_SELF.search(asked):
         about = SELF
     else:
-        about = _japanese_person(asked) or (SELF if attribute and not unknown else None)
+        about = _japanese_person(asked) or (
+            SELF if attribute and not unknown and not impersonal else None
+        )
     if attribute and about and attribute.endswith(f":{about}"):
         about = SELF  # 猫は好きかな: the cat is what is liked, not who likes
     return Question(True, attribute, about, time, language="ja")
@@ -304,7 +310,9 @@ def _asked(text: str, table: tuple[tuple[re.Pattern[str], str], ...]) -> str | N
             continue
         if attribute.endswith(":"):
             groups = match.groupdict()
-            asked_object = next((groups[g] for g in ("object", "object2", "object3") if groups.get(g)), None)
+            asked_object = next(
+                (groups[g] for g in ("object", "object2", "object3") if groups.get(g)), None
+            )
             return attribute + english.key(asked_object) if asked_object else attribute[:-1]
         return attribute
     return None

@@ -150,6 +150,12 @@ def put(session: Session, model: Model, items: Sequence[Item]) -> None:
 
 def remove(session: Session, audience_id: int, key: int) -> None:
     """Delete an owner's vectors of every model, and its place in the queue."""
+    drop(session, audience_id, key)
+    session.execute(delete(EmbeddingQueueRow).where(col(EmbeddingQueueRow.owner) == key))
+
+
+def drop(session: Session, audience_id: int, key: int) -> None:
+    """Delete an owner's vectors of every model; it may wait for new ones."""
     models = session.execute(
         delete(EmbeddingRow)
         .where(
@@ -161,7 +167,6 @@ def remove(session: Session, audience_id: int, key: int) -> None:
     ).scalars()
     for model_id in models.all():
         bump(session, model_id, {audience_id})
-    session.execute(delete(EmbeddingQueueRow).where(col(EmbeddingQueueRow.owner) == key))
 
 
 def _delete(session: Session, audience_id: int, model_id: int, key: int) -> None:
@@ -204,6 +209,8 @@ def load(session: Session, audience_id: int, model: Model) -> tuple[np.ndarray, 
         .where(EmbeddingRow.audience_id == audience_id, EmbeddingRow.model_id == model.id)
         .order_by(col(EmbeddingRow.owner))
     ).all()
+    size = 4 * model.dimension
+    rows = [row for row in rows if len(row[1]) == size]  # damaged ones are for `check` to name
     keys = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
     joined = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float32)
     return keys, joined.reshape(len(rows), model.dimension)

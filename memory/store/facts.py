@@ -19,7 +19,7 @@ NAME_MARK = "~"
 """Begins a subject that is a name as text; a person's subject is their address."""
 
 
-def insert(session: Session, fact: NewFact, now: datetime) -> Fact:
+def insert(session: Session, fact: NewFact, now: datetime, *, confirmed: int = 1) -> Fact:
     """Store a fact with its evidence."""
     row = FactRow(
         audience_id=audiences.ensure_id(session, fact.audience),
@@ -35,6 +35,7 @@ def insert(session: Session, fact: NewFact, now: datetime) -> Fact:
         learned_at=now,
         valid_from=fact.valid_from,
         valid_until=fact.valid_until,
+        confirmed=confirmed,
     )
     session.add(row)
     session.flush()

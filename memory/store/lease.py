@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import socket
@@ -67,7 +68,7 @@ def acquire(session: Session, holder: Holder, now: datetime) -> None:
     if row is not None and row.token != holder.token and now < row.expires_at:
         other = Holder.parse(row.token)
         if not other.is_gone():
-            left = int((row.expires_at - now).total_seconds()) + 1
+            left = math.ceil((row.expires_at - now).total_seconds())
             raise LeaseHeld(
                 f"This database is served by {other}."
                 f" If that process is gone, try again in {left} seconds."

@@ -12,10 +12,12 @@ SESSION_GAP = timedelta(hours=6)
 """Turns further apart than this are not read together: another day, another topic."""
 
 _BEFORE = """(SELECT o.id FROM message o WHERE o.audience_id = m.audience_id
-  AND o.conversation = m.conversation AND (o.sent_at, o.id) < (m.sent_at, m.id)
+  AND o.conversation = m.conversation AND o.findable AND o.text != ''
+  AND (o.sent_at, o.id) < (m.sent_at, m.id)
   ORDER BY o.sent_at DESC, o.id DESC LIMIT 1 OFFSET {})"""
 _AFTER = """(SELECT o.id FROM message o WHERE o.audience_id = m.audience_id
-  AND o.conversation = m.conversation AND (o.sent_at, o.id) > (m.sent_at, m.id)
+  AND o.conversation = m.conversation AND o.findable AND o.text != ''
+  AND (o.sent_at, o.id) > (m.sent_at, m.id)
   ORDER BY o.sent_at, o.id LIMIT 1 OFFSET {})"""
 _STATEMENT = text(
     "SELECT m.id, "  # noqa: S608 - only constants are joined

@@ -9,4 +9,5 @@ import unicodedata
 def text_key(text: str) -> bytes:
     """Equal for texts that are the same but for width, case, spacing and final punctuation."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return hashlib.sha256(" ".join(folded.split()).rstrip(" .。!！").encode()).digest()[:16]
+    spaced = " ".join(folded.split())
+    return hashlib.sha256((spaced.rstrip(" .。!！") or spaced).encode()).digest()[:16]

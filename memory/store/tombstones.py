@@ -19,6 +19,7 @@ from memory.types import Audience
 
 _KEY_BYTES = 32
 _RETRACTED = "-"
+_EVERY_REVISION = "*"
 
 
 class Ledger:
@@ -45,6 +46,10 @@ class Ledger:
         """Names one revision of one message; 16 bytes that say nothing without the key."""
         said = "\x1f".join((str(audience), platform_id, revision)).encode()
         return hmac.new(self._key, said, hashlib.sha256).digest()[:16]
+
+    def whole(self, audience: Audience, platform_id: str) -> bytes:
+        """Names every revision of one message: it was deleted, and no edit can follow that."""
+        return self.digest(audience, platform_id, _EVERY_REVISION)
 
     def append(self, digests: Iterable[bytes]) -> None:
         """Add to the list outside the database. Raises StoreUnavailable."""

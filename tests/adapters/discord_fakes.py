@@ -59,8 +59,10 @@ class MemoryInbox:
         self.events: list[InboxEvent] = []
         self.refs: dict[int, str] = {}
         self.done: set[int] = set()
+        self.taken: set[int] = set()
         self.attempts: dict[int, int] = {}
         self.broken = 0
+        self.on_commit: Callable[[], None] = lambda: None
         self.changed = asyncio.Event()
 
     async def commit(
@@ -75,6 +77,7 @@ class MemoryInbox:
         now = datetime.now(UTC)
         self.events.append(InboxEvent(id_, platform, tenant, delivery, payload, now, 0))
         self.changed.set()
+        self.on_commit()
         return id_
 
     async def note_reply(self, event_id: int, reply_ref: str) -> None:
@@ -186,9 +189,11 @@ class Bench:
     async def handle_all(self) -> None:
         """Handle what is in the inbox, each conversation in order, until there is no more."""
         while True:
-            waiting = [e for e in self.inbox.events if e.id not in self.inbox.done]
+            handled = self.inbox.done | self.inbox.taken
+            waiting = [event for event in self.inbox.events if event.id not in handled]
             if not waiting:
                 return
+            self.inbox.taken |= {event.id for event in waiting}
             lanes: dict[str, list[InboxEvent]] = {}
             for event in waiting:
                 lanes.setdefault(self.platform.lane(event), []).append(event)
@@ -202,9 +207,12 @@ class Bench:
             await self.inbox.changed.wait()
 
     async def _lane(self, events: list[InboxEvent]) -> None:
-        for event in events:
-            await self._handle(event)
-            self.inbox.done.add(event.id)
+        try:
+            for event in events:
+                await self._handle(event)
+                self.inbox.done.add(event.id)
+        finally:
+            self.inbox.taken -= {event.id for event in events}
 
     async def _handle(self, event: InboxEvent) -> None:
         for attempt in range(1, self.retries + 1):

@@ -70,9 +70,12 @@ class EchoCore:
                 return
             self._claimed.add(key)
             self.handled.append(message)
-        if message.addressed and message.answer and message.kind is not EventKind.DELETE:
+        said = message.kind in (EventKind.MESSAGE, EventKind.COMMAND)
+        if said and message.addressed and message.answer:
             await self.platform.deliver(event, message, self.answer(message))
 
     @property
     def is_idle(self) -> bool:
+        if self._task.done():
+            self._task.result()
         return self.done == len(self.inbox.events)

@@ -238,7 +238,7 @@ async def test_a_private_reply_to_a_mention_goes_to_the_askers_dm() -> None:
         await until(lambda: bench.sent)
         thread = s.double.world.channels[int(asked["id"])]
         assert posts(s.double.world.dm(s.alice)) == ["I know your secret."]
-        assert posts(thread) == ["I sent the answer to you as a direct message."]
+        assert posts(thread) == []  # the preview was taken back
 
 
 async def test_a_private_reply_is_never_posted_where_the_asker_allows_no_dm() -> None:

@@ -26,6 +26,7 @@ from tests.e2e.discord_double import DiscordDouble, Fault, until
 from tests.e2e.discord_world import (
     BOT,
     EVERYDAY,
+    GROUP_DM,
     HISTORY,
     TEXT,
     VIEW,
@@ -342,15 +343,8 @@ async def test_complaint_4_a_group_dm_is_not_a_dm() -> None:
     async with stage() as s:
         group = s.double.world.dm(s.alice)
         async with running(s.double, Bench()) as bench:
-            data = {"id": "900", "name": "memory", "type": 1}
-            data["options"] = [{"name": "list", "type": 1}]  # type: ignore[assignment]
-            original, group.type = s.double.emit, 3
-
-            async def in_group(event: str, body: dict[str, object]) -> None:
-                await original(event, {**body, "context": 2})
-
-            s.double.emit = in_group  # type: ignore[method-assign]
-            await s.double._interact(s.alice, group, 2, data)
+            group.type = GROUP_DM
+            await s.double.slash(s.alice, group, "list")
             await until(lambda: bench.sent)
         message = bench.heard[0]
         assert message.surface is Surface.GROUP_DM

@@ -19,6 +19,7 @@ from tests.e2e.discord_world import (
     PUBLIC_THREAD,
     VOICE,
     Channel,
+    Json,
 )
 
 CREATE_THREADS = 1 << 35
@@ -237,7 +238,7 @@ async def test_names_stand_for_ids_and_ids_stay_attached() -> None:
 
 async def test_quoted_and_forwarded_text_is_kept_apart_from_what_was_said() -> None:
     async with stage() as s, running(s.double, Bench()) as bench:
-        forwarded = {"message": {
+        forwarded: Json = {"message": {
             "content": "from elsewhere", "timestamp": "2026-01-01T00:00:00+00:00",
             "edited_timestamp": None, "mentions": [], "mention_roles": [], "attachments": [],
             "embeds": [], "type": 0, "flags": 0, "components": [],

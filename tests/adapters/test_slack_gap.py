@@ -28,6 +28,7 @@ async def missed(made: Workspace, *conversations: Followed) -> list[IncomingMess
         return conversations
 
     async with slack_stage(made, followed=followed) as stage:
+        await stage.platform.read_again()
         found = [await stage.platform.incoming(event) for event in stage.inbox.events]
         return [message for message in found if message is not None]
 
@@ -88,11 +89,13 @@ async def test_failing_read_deletes_nothing_and_leaves_the_rest_alone() -> None:
     made = away()
     ts = made.post("DALICE", user=ALICE, text="found")["ts"]
 
+    conversations: list[Followed] = []
+
     async def followed() -> Sequence[Followed]:
-        return [Followed(GENERAL, SINCE, {"1.1": ""}), Followed("DALICE", SINCE)]
+        return conversations
 
     async with slack_stage(made, followed=followed) as stage:
-        stage.inbox.events.clear()
+        conversations += [Followed(GENERAL, SINCE, {"1.1": ""}), Followed("DALICE", SINCE)]
         stage.slack.fail("conversations.history", *[Fault("fatal_error")] * 4)
         await stage.platform.read_again()
         assert [e.payload["event"]["ts"] for e in stage.inbox.events] == [ts]

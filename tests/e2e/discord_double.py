@@ -18,7 +18,17 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from tests.e2e.discord_rest import Rest
-from tests.e2e.discord_world import BOT, Channel, Guild, Json, Overwrite, Person, World, iso
+from tests.e2e.discord_world import (
+    BOT,
+    GROUP_DM,
+    Channel,
+    Guild,
+    Json,
+    Overwrite,
+    Person,
+    World,
+    iso,
+)
 
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, MEMBERS, INVALID, HELLO, ACK = (
     0, 1, 2, 6, 7, 8, 9, 10, 11,
@@ -411,7 +421,7 @@ class DiscordDouble:
             "app_permissions": "0",
             "entitlements": [],
             "authorizing_integration_owners": {"0": str(channel.guild or 0)},
-            "context": 0 if channel.guild else 1,
+            "context": 0 if channel.guild else 2 if channel.type == GROUP_DM else 1,
             "attachment_size_limit": 10_485_760,
             "data": data,
         }

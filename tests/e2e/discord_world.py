@@ -14,7 +14,9 @@ import discord
 
 Json = dict[str, Any]
 
-TEXT, DM, VOICE, CATEGORY, NEWS, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 2, 4, 5, 11, 12, 15
+TEXT, DM, VOICE, GROUP_DM, CATEGORY, NEWS, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = (
+    0, 1, 2, 3, 4, 5, 11, 12, 15,
+)  # fmt: skip
 VIEW = discord.Permissions(view_channel=True).value
 HISTORY = discord.Permissions(read_message_history=True).value
 EVERYDAY = discord.Permissions(
@@ -204,7 +206,7 @@ class World:
 
     def channel_body(self, channel: Channel) -> Json:
         body: Json = {"id": str(channel.id), "type": channel.type, "name": channel.name}
-        if channel.type == DM:
+        if channel.type in (DM, GROUP_DM):
             assert channel.recipient is not None
             return {**body, "recipients": [self.people[channel.recipient].user()]}
         body["guild_id"] = str(channel.guild)

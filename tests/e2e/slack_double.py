@@ -29,6 +29,8 @@ from tests.e2e.slack_people import Envelope, SlackPeople
 from tests.e2e.slack_workspace import APP_ID, BOT_USER, TEAM, ApiError, Json, Workspace
 
 SIGNING_SECRET = "8f742231b10e8888abcd9900112285a5"
+TOKEN = "xoxb-1"
+"""Bot token of the one installation."""
 POLL_SECONDS = 0.005
 
 
@@ -78,6 +80,7 @@ class SlackDouble(SlackPeople):
         application.router.add_get("/link", self._answer_socket)
         application.router.add_post("/respond/{id}", self._answer_response_url)
         application.router.add_post("/upload/{id}", self._answer_upload)
+        application.router.add_get("/files/{id}", self._answer_download)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -90,6 +93,10 @@ class SlackDouble(SlackPeople):
 
     async def __aexit__(self, *_: object) -> None:
         await self.session.close()
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Slack is gone: every connection is closed and none is taken."""
         for socket in self.sockets:
             await asyncio.wait_for(socket.close(), 1)
         await self._runner.cleanup()
@@ -282,6 +289,15 @@ class SlackDouble(SlackPeople):
     async def _answer_upload(self, request: web.Request) -> web.Response:
         self.workspace.uploads[request.match_info["id"]] = await request.read()
         return web.Response(text="OK")
+
+    async def _answer_download(self, request: web.Request) -> web.StreamResponse:
+        """A file for whoever shows the token; for anybody else the sign-in page."""
+        data = self.workspace.uploads.get(request.match_info["id"])
+        if data is None:
+            return web.Response(status=404)
+        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return web.Response(text="<html>Sign in</html>", content_type="text/html")
+        return web.Response(body=data, content_type="application/octet-stream")
 
 
 def event_callback(event: Json, event_id: str) -> Json:

@@ -47,7 +47,16 @@ def only(text: str, speaker_name: str = "Taro") -> Statement:
         ("My wife is a nurse.", "wife", "job", "nurse"),
         ("My dog's name is Pochi.", "dog", "name", "Pochi"),
         ("Taro likes tea.", SELF, "likes:tea", "tea"),
+        ("No, I live in Kyoto.", SELF, "home", "Kyoto"),
+        ("I moved from Tokyo to Fukuoka in April.", SELF, "home", "Fukuoka"),
+        ("I moved to the design team last month.", SELF, "team", "design"),
+        ("Our deadline for the launch has moved to June 10.", None, "deadline:launch", "June 10"),
         ("私は田中太郎です。", SELF, "name", "田中太郎"),
+        ("私のことは「けん」と呼んでください。", SELF, "name", "けん"),
+        ("先月東京から福岡に引っ越しました。", SELF, "home", "福岡"),
+        ("寿司より焼肉が好きです。", SELF, "likes:焼肉", "焼肉"),
+        ("エンジニアです。", SELF, "job", "エンジニア"),
+        ("私の部署は営業です。", SELF, "team", "営業"),
         ("名前は太郎です。", SELF, "name", "太郎"),
         ("佐藤と申します。", SELF, "name", "佐藤"),
         ("大阪に住んでいます。", SELF, "home", "大阪"),
@@ -179,6 +188,32 @@ def test_reads_tense(text: str, tense: Tense, attribute: str | None) -> None:
 )
 def test_keeps_nothing_that_states_nothing(text: str) -> None:
     assert statements(text, speaker_name="Taro") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved to a bigger flat.",
+        "My name is on the list.",
+        "I live with my parents.",
+        "I work from home.",
+        "I'm a vegan.",
+        "I love you!",
+        "No dogs are allowed in the office.",
+        "紅茶もコーヒーも好きです。",
+        "納豆が食べられません。",
+    ],
+)
+def test_where_no_pattern_is_certain_the_words_are_kept_alone(text: str) -> None:
+    found = only(text)
+    assert (found.text, found.attribute, found.value) == (text, None, None)
+
+
+def test_a_name_after_somebody_else_was_spoken_of_is_not_the_speakers() -> None:
+    _, name = statements("犬を飼っています。名前はポチです。", speaker_name="太郎")
+    assert (name.subject, name.attribute) == (None, None)
+    _, name = statements("犬を飼っています。私の名前は太郎です。", speaker_name="太郎")
+    assert (name.subject, name.attribute, name.value) == (SELF, "name", "太郎")
 
 
 def test_a_joke_takes_back_the_words_before_it() -> None:

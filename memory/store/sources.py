@@ -1,0 +1,385 @@
+"""Documents, their chunks, and the knowledge bases they belong to."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, func, insert, update
+from sqlmodel import Session, col, select
+
+from memory.chunking import Chunk
+from memory.store import audiences
+from memory.tables import ChunkRow, KnowledgeBaseRow, SourceDataRow, SourceRow
+from memory.types import Audience, Person, Readable, SourceChunk
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBase:
+    """A named collection of documents for one place."""
+
+    id: int
+    name: str
+    audience: Audience
+    collects: bool
+    """Files posted in its place are added without being asked for."""
+    sources: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """A document to be added to a base, apart from its bytes."""
+
+    platform_id: str
+    """The platform's id of the file, or its path: the same id later is the same document."""
+    name: str
+    added_by: Person
+    permalink: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored document."""
+
+    id: int
+    base_id: int
+    base: str
+    audience: Audience
+    platform_id: str
+    name: str
+    title: str
+    media_type: str
+    size: int
+    """Bytes."""
+    digest: bytes
+    """SHA-256 of the bytes."""
+    pages: int
+    chunks: int
+    added_by: Person
+    added_at: datetime
+    permalink: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What was read from a file."""
+
+    title: str
+    media_type: str
+    pages: int
+    digest: bytes
+    chunks: Sequence[Chunk]
+
+
+# -- bases ---------------------------------------------------------------------------------------
+
+
+def name_key(name: str) -> str:
+    """A name without differences of writing: width, case and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def ensure_base(
+    session: Session, name: str, audience: Audience, by: Person, now: datetime
+) -> KnowledgeBase:
+    """The place's base of that name, made now if it is new."""
+    place = audiences.ensure_id(session, audience)
+    known = _bases(
+        session,
+        {place: audience},
+        KnowledgeBaseRow.name_key == name_key(name),  # type: ignore[arg-type]
+    )
+    if known:
+        return known[0]
+    row = KnowledgeBaseRow(
+        audience_id=place,
+        name=" ".join(name.split()),
+        name_key=name_key(name),
+        created_by=str(by),
+        created_at=now,
+    )
+    session.add(row)
+    session.flush()
+    return bases(session, Readable.of(audience), ids=[row.id or 0])[0]
+
+
+def bases(
+    session: Session,
+    readable: Readable,
+    *,
+    name: str | None = None,
+    ids: Collection[int] | None = None,
+) -> list[KnowledgeBase]:
+    """Readable bases, by name; of one name, or of those ids, where given."""
+    conditions: list[ColumnElement[bool]] = []
+    if name is not None:
+        conditions.append(col(KnowledgeBaseRow.name_key) == name_key(name))
+    if ids is not None:
+        conditions.append(col(KnowledgeBaseRow.id).in_(ids))
+    return _bases(session, audiences.readable_ids(session, readable), *conditions)
+
+
+def _bases(
+    session: Session, places: Mapping[int, Audience], *conditions: ColumnElement[bool]
+) -> list[KnowledgeBase]:
+    rows = session.exec(
+        select(KnowledgeBaseRow)
+        .where(col(KnowledgeBaseRow.audience_id).in_(places), *conditions)
+        .order_by(col(KnowledgeBaseRow.name_key), col(KnowledgeBaseRow.id))
+    ).all()
+    counts = {
+        base_id: (sources, chunks)
+        for base_id, sources, chunks in session.execute(
+            select(SourceRow.base_id, func.count(col(SourceRow.id).distinct()), func.count())
+            .join(ChunkRow, col(ChunkRow.source_id) == col(SourceRow.id))
+            .where(col(SourceRow.base_id).in_([row.id for row in rows]), _present())
+            .group_by(col(SourceRow.base_id))
+        )
+    }
+    return [
+        KnowledgeBase(
+            row.id or 0,
+            row.name,
+            places[row.audience_id],
+            row.collects,
+            *counts.get(row.id, (0, 0)),
+        )
+        for row in rows
+    ]
+
+
+def set_collects(session: Session, base_id: int, collects: bool) -> None:
+    session.execute(
+        update(KnowledgeBaseRow)
+        .where(col(KnowledgeBaseRow.id) == base_id)
+        .values(collects=collects)
+    )
+
+
+def remove_base(session: Session, base_id: int) -> None:
+    """Delete a base that has no documents left."""
+    session.execute(delete(KnowledgeBaseRow).where(col(KnowledgeBaseRow.id) == base_id))
+
+
+# -- documents -----------------------------------------------------------------------------------
+
+
+def add(
+    session: Session,
+    base: KnowledgeBase,
+    new: NewSource,
+    contents: Contents,
+    data: bytes,
+    now: datetime,
+) -> int:
+    """Store a document whole; gives its id. Its chunks wait to be made findable."""
+    audience_id = audiences.ensure_id(session, base.audience)
+    row = SourceRow(
+        audience_id=audience_id,
+        base_id=base.id,
+        platform_id=new.platform_id,
+        name=new.name,
+        title=contents.title,
+        media_type=contents.media_type,
+        size=len(data),
+        digest=contents.digest,
+        pages=contents.pages,
+        added_by=str(new.added_by),
+        added_at=now,
+        permalink=new.permalink,
+    )
+    session.add(row)
+    session.flush()
+    assert row.id is not None
+    session.add(SourceDataRow(source_id=row.id, data=data))
+    session.flush()
+    rows = [
+        {
+            "audience_id": audience_id,
+            "source_id": row.id,
+            "number": number,
+            "page": chunk.page,
+            "headings": list(chunk.headings),
+            "context": chunk.context,
+            "columns": chunk.columns,
+            "text": chunk.text,
+            "findable": False,
+        }
+        for number, chunk in enumerate(contents.chunks)
+    ]
+    session.execute(insert(ChunkRow), rows)
+    return row.id
+
+
+def listed(
+    session: Session,
+    readable: Readable,
+    *,
+    base_id: int | None = None,
+    digest: bytes | None = None,
+    platform_id: str | None = None,
+    ids: Collection[int] | None = None,
+) -> list[Source]:
+    """Readable documents, oldest first, that fit all that is given."""
+    places = audiences.readable_ids(session, readable)
+    query = (
+        select(SourceRow, KnowledgeBaseRow.name, func.count())
+        .join(KnowledgeBaseRow, col(KnowledgeBaseRow.id) == col(SourceRow.base_id))
+        .join(ChunkRow, col(ChunkRow.source_id) == col(SourceRow.id))
+        .where(col(SourceRow.audience_id).in_(places), _present())
+        .group_by(col(SourceRow.id))
+        .order_by(col(SourceRow.id))
+    )
+    if base_id is not None:
+        query = query.where(SourceRow.base_id == base_id)
+    if digest is not None:
+        query = query.where(SourceRow.digest == digest)
+    if platform_id is not None:
+        query = query.where(SourceRow.platform_id == platform_id)
+    if ids is not None:
+        query = query.where(col(SourceRow.id).in_(ids))
+    return [
+        _to_source(row, base, places[row.audience_id], chunks)
+        for row, base, chunks in session.execute(query)
+    ]
+
+
+def data(session: Session, source_id: int, readable: Readable) -> bytes | None:
+    """The bytes of a readable document."""
+    places = audiences.readable_ids(session, readable)
+    return session.exec(
+        select(SourceDataRow.data)
+        .join(SourceRow, col(SourceRow.id) == col(SourceDataRow.source_id))
+        .where(
+            SourceDataRow.source_id == source_id,
+            col(SourceRow.audience_id).in_(places),
+            _present(),
+        )
+    ).first()
+
+
+def hide(session: Session, source_id: int) -> None:
+    """From now on nobody finds it; `leaving` gives its chunks to be taken out."""
+    session.execute(update(SourceRow).where(col(SourceRow.id) == source_id).values(removed=True))
+    session.execute(delete(SourceDataRow).where(col(SourceDataRow.source_id) == source_id))
+
+
+def finish_removal(session: Session) -> int:
+    """Delete the hidden documents that have no chunks left; gives how many."""
+    done = session.execute(
+        delete(SourceRow)
+        .where(col(SourceRow.removed), ~_has_chunks())
+        .returning(col(SourceRow.id))
+    )
+    return len(done.all())
+
+
+def _has_chunks() -> ColumnElement[bool]:
+    return select(ChunkRow.id).where(col(ChunkRow.source_id) == col(SourceRow.id)).exists()
+
+
+def _present() -> ColumnElement[bool]:
+    return col(SourceRow.removed).is_(False)
+
+
+# -- chunks --------------------------------------------------------------------------------------
+
+
+def chunk_ids(session: Session, source_id: int) -> list[int]:
+    """Ids of a document's chunks, in its order."""
+    rows = session.exec(
+        select(ChunkRow.id).where(ChunkRow.source_id == source_id).order_by(col(ChunkRow.number))
+    )
+    return [id_ for id_ in rows if id_ is not None]
+
+
+def chunks(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, SourceChunk]:
+    """Those of the chunks that are readable, by id."""
+    places = audiences.readable_ids(session, readable)
+    rows = session.execute(
+        select(ChunkRow, SourceRow)
+        .join(SourceRow, col(SourceRow.id) == col(ChunkRow.source_id))
+        .where(
+            col(ChunkRow.id).in_(set(ids)), col(ChunkRow.audience_id).in_(places), _present()
+        )
+    )
+    return {
+        chunk.id or 0: SourceChunk(
+            id=chunk.id or 0,
+            source_id=chunk.source_id,
+            base_id=source.base_id,
+            audience=places[chunk.audience_id],
+            text=chunk.text,
+            source=source.name,
+            title=source.title,
+            headings=tuple(chunk.headings),
+            page=chunk.page,
+            added_at=source.added_at,
+            permalink=source.permalink,
+        )
+        for chunk, source in rows
+    }
+
+
+def entering(session: Session, limit: int) -> list[tuple[int, int]]:
+    """Chunks that are to be made findable, as (audience id, chunk id), oldest first."""
+    rows = session.execute(
+        select(ChunkRow.audience_id, ChunkRow.id)
+        .join(SourceRow, col(SourceRow.id) == col(ChunkRow.source_id))
+        .where(col(ChunkRow.findable).is_(False), _present())
+        .order_by(col(ChunkRow.id))
+        .limit(limit)
+    )
+    return [(audience_id, id_) for audience_id, id_ in rows]
+
+
+def enter(session: Session, ids: Collection[int]) -> None:
+    """Mark chunks as findable."""
+    session.execute(update(ChunkRow).where(col(ChunkRow.id).in_(ids)).values(findable=True))
+
+
+def leaving(session: Session, limit: int) -> list[tuple[int, int]]:
+    """Chunks of hidden documents, as (audience id, chunk id)."""
+    rows = session.execute(
+        select(ChunkRow.audience_id, ChunkRow.id)
+        .join(SourceRow, col(SourceRow.id) == col(ChunkRow.source_id))
+        .where(col(SourceRow.removed))
+        .order_by(col(ChunkRow.id))
+        .limit(limit)
+    )
+    return [(audience_id, id_) for audience_id, id_ in rows]
+
+
+def delete_chunks(session: Session, ids: Collection[int]) -> None:
+    session.execute(delete(ChunkRow).where(col(ChunkRow.id).in_(ids)))
+
+
+def waiting(session: Session) -> int:
+    """How many chunks are to be made findable."""
+    return session.exec(
+        select(func.count()).select_from(ChunkRow).where(col(ChunkRow.findable).is_(False))
+    ).one()
+
+
+def _to_source(row: SourceRow, base: str, audience: Audience, chunk_count: int) -> Source:
+    assert row.id is not None
+    return Source(
+        id=row.id,
+        base_id=row.base_id,
+        base=base,
+        audience=audience,
+        platform_id=row.platform_id,
+        name=row.name,
+        title=row.title,
+        media_type=row.media_type,
+        size=row.size,
+        digest=row.digest,
+        pages=row.pages,
+        chunks=chunk_count,
+        added_by=Person.parse(row.added_by),
+        added_at=row.added_at,
+        permalink=row.permalink,
+    )
