@@ -12,6 +12,7 @@ from typing import Final
 import aiohttp
 import discord
 
+from adapters.discord_earlier import EarlierAnswers
 from adapters.discord_format import Extras, compose
 from adapters.discord_interactions import Interactions
 from adapters.discord_recorder import Recorder
@@ -38,9 +39,6 @@ THREAD_NAME_LIMIT: Final = 60
 THREAD_EXISTS: Final = 160004
 LATE: Final = frozenset({10062, 10015, 10008, 50027})
 """Unknown interaction, unknown webhook, unknown message, invalid webhook token."""
-SEARCHED_MESSAGES: Final = 50
-"""How many messages after a question are searched for an earlier answer."""
-BEGUN_LIMIT: Final = 1000
 NEEDED: Final = discord.Permissions(
     view_channel=True, send_messages=True, read_message_history=True, embed_links=True
 )
@@ -61,13 +59,12 @@ class Delivery:
         monotonic: Callable[[], float],
     ) -> None:
         self._client = client
-        self._inbox = inbox
+        self._earlier = EarlierAnswers(client, inbox)
         self._keep = keep
         self._recorder = recorder
         self._interactions = interactions
         self._interval = interval
         self._monotonic = monotonic
-        self._begun: dict[int, list[str]] = {}
 
     async def deliver(
         self, event: InboxEvent, message: IncomingMessage, stream: ReplyStream
@@ -90,12 +87,12 @@ class Delivery:
     async def _answer_message(
         self, event: InboxEvent, message: IncomingMessage, stream: ReplyStream
     ) -> str | None:
-        existing = await self._earlier(event, message)
+        existing = await self._earlier.find(event, message)
         if existing is None:
             log.warning("%s may have been answered already: not sent again", event.delivery)
             await _read(stream, None)
             return None
-        sink = ChannelSink(self._client, lambda: self._open(message), _nonce(message, event))
+        sink = ChannelSink(self._client, lambda: self._open(message), _nonce(message))
         writer = self._writer(event, message, sink, existing)
         async with self._typing(message):
             reply = await _read(stream, writer)
@@ -118,7 +115,7 @@ class Delivery:
     async def _answer_interaction(
         self, event: InboxEvent, message: IncomingMessage, stream: ReplyStream
     ) -> str | None:
-        refs = self._begun_by(event)
+        refs = self._earlier.noted(event)
         if any("/" in ref for ref in refs):  # begun as a DM, because it was late already
             return await self._answer_directly(event, message, await _read(stream, None), refs)
         sink = InteractionSink(
@@ -160,7 +157,7 @@ class Delivery:
         async def opened() -> tuple[int, int | None]:
             return (await self._direct_channel(message)).id, None
 
-        sink = ChannelSink(self._client, opened, _nonce(message, event, "direct"))
+        sink = ChannelSink(self._client, opened, _nonce(message, "direct"))
         writer = self._writer(event, message, sink, existing or [])
         parts, extras = _composed(event, message, reply)
         if late:
@@ -171,7 +168,7 @@ class Delivery:
         except discord.Forbidden as refused:
             key = "lost" if late else "dm_closed"
             user = message.author.person.name
-            await self._say_in_place(event, message, say(key, message.locale, user=user))
+            await self._say_in_place(message, say(key, message.locale, user=user))
             raise PlatformRefused(f"no direct message to {user}") from refused
         return _message_id(writer.refs)
 
@@ -179,8 +176,8 @@ class Delivery:
         """Hand over the file in the asker's DM; False when they allow none."""
         try:
             channel = await self._direct_channel(message)
-            await channel.send(nonce=_nonce(message, None, "file"), **Attached(
-                file=reply.file).for_sending())  # fmt: skip
+            sent = Attached(file=reply.file).for_sending()
+            await channel.send(nonce=_nonce(message, "file"), **sent)
         except discord.Forbidden:
             return False
         return True
@@ -188,12 +185,12 @@ class Delivery:
     async def _direct_channel(self, message: IncomingMessage) -> discord.DMChannel:
         return await self._client.create_dm(discord.Object(int(message.author.person.name)))
 
-    async def _say_in_place(self, event: InboxEvent, message: IncomingMessage, text: str) -> None:
-        sink = ChannelSink(self._client, lambda: self._open(message), _nonce(message, event, "in"))
+    async def _say_in_place(self, message: IncomingMessage, text: str) -> None:
+        sink = ChannelSink(self._client, lambda: self._open(message), _nonce(message, "in"))
         try:
             await sink.create(0, text, Attached())
         except discord.HTTPException as refused:
-            log.warning("%s: not told in place (%s)", event.delivery, refused.code)
+            log.warning("%s: not told in place (%s)", message.event_id, refused.code)
 
     async def _explain_refusal(self, message: IncomingMessage) -> None:
         """Tell the asker alone which permission is missing and who can give it."""
@@ -239,58 +236,11 @@ class Delivery:
         await self._recorder.follow(message_id, str(message_id))
         return message_id, None
 
-    async def _earlier(self, event: InboxEvent, message: IncomingMessage) -> list[str] | None:
-        """References to the answer of an earlier attempt, none for a first attempt; None when
-        it cannot be found out. An edited question may have been answered before it was edited.
-        """
-        if begun := self._begun_by(event):
-            return begun
-        if event.attempts <= 1 and message.kind is not EventKind.EDIT:
-            return []
-        if not message.message_id.isdecimal():
-            return []
-        channels = [int(message.thread or message.channel)]
-        if message.conversation == message.message_id and not message.thread:
-            channels.insert(0, int(message.message_id))
-        try:
-            for channel_id in channels:
-                if found := await self._own_answer(channel_id, int(message.message_id)):
-                    return found
-        except discord.HTTPException as refused:
-            log.warning("%s: earlier answer not found out (%s)", event.delivery, refused.code)
-            return None
-        return []
-
-    async def _own_answer(self, channel_id: int, question_id: int) -> list[str]:
-        history = self._client.get_partial_messageable(channel_id).history(
-            after=discord.Object(question_id), limit=SEARCHED_MESSAGES, oldest_first=True
-        )
-        found: list[str] = []
-        try:
-            async for each in history:
-                refers_to = each.reference.message_id if each.reference else None
-                mine = self._client.user is not None and each.author.id == self._client.user.id
-                begins = refers_to == question_id or (channel_id == question_id and not found)
-                if mine and (begins or (found and refers_to is None)):
-                    found.append(f"{channel_id}/{each.id}")
-                elif found:
-                    break
-        except discord.NotFound:
-            return []  # the thread was never opened
-        return found
-
-    def _begun_by(self, event: InboxEvent) -> list[str]:
-        """References to what an earlier attempt sent, as far as it was noted."""
-        return list(self._begun.get(event.id) or (event.reply_ref or "").split())
-
     def _writer(
         self, event: InboxEvent, message: IncomingMessage, sink: Sink, existing: list[str]
     ) -> Writer:
         async def noted(refs: list[str]) -> None:
-            self._begun[event.id] = refs
-            while len(self._begun) > BEGUN_LIMIT:
-                del self._begun[next(iter(self._begun))]
-            await self._inbox.note_reply(event.id, " ".join(refs))
+            await self._earlier.note(event, refs)
 
         return Writer(
             sink,
@@ -355,10 +305,10 @@ def _is_for_asker(reply: Reply, message: IncomingMessage) -> bool:
     return alone and message.surface is not Surface.DM
 
 
-def _nonce(message: IncomingMessage, event: InboxEvent | None, use: str = "") -> str:
-    """At most 25 characters with the number of the part; the same whenever it is tried again."""
-    delivery = event.delivery if event else message.event_id
-    return hashlib.sha256(f"{delivery}|{use}".encode()).hexdigest()[:20]
+def _nonce(message: IncomingMessage, use: str = "") -> str:
+    """Leaves room for the number of the part in Discord's 25 characters; the same whenever the
+    event is tried again."""
+    return hashlib.sha256(f"{message.event_id}|{use}".encode()).hexdigest()[:20]
 
 
 def _message_id(refs: list[str]) -> str | None:

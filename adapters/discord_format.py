@@ -76,7 +76,9 @@ def compose(reply: Reply, locale: str, command: str, page: int) -> tuple[list[st
     A list of facts that does not fit one message is shown by pages, from 0; `command` is what
     shows it again.
     """
-    text = "\n".join(filter(None, (reply.text, learned_line(reply.learned, locale))))
+    # What the answer says itself needs no small print.
+    learned = [fact for fact in reply.learned if fact.text not in reply.text]
+    text = "\n".join(filter(None, (reply.text, learned_line(learned, locale))))
     choices = (*reply.choices, *_about_the_answer(reply, locale))[:BUTTON_LIMIT]
     embed = citations_embed(reply.citations, locale)
     parts = to_parts(text)

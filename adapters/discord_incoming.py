@@ -103,27 +103,39 @@ class Incoming:
             arguments=dict(body.get("arguments", {})),
         )
         if "token" in body:
-            return await self._for_asker_alone(message, body, guild, where)
+            return await self._for_asker_alone(message, guild_id, where)
         if thread and message.addressed and kind is not EventKind.DELETE:
             return replace(message, context=await self._context(thread))
         return message
 
+    async def readable_now(self, message: IncomingMessage) -> Readable:
+        """What the answer to a message may draw on at this moment."""
+        guild_id = None if message.tenant == DIRECT else int(message.tenant)
+        if message.private_reply or message.surface is Surface.DM:
+            return await self._of_asker(int(message.author.person.name), guild_id)
+        if guild_id is None:
+            return Readable.of(message.audience)
+        channel_id = int(message.thread or message.channel)
+        channel = await self._channel(self._client.get_guild(guild_id), channel_id)
+        return self._audiences.of_channel(guild_id, channel_id, channel).readable
+
+    async def _of_asker(self, user_id: int, guild_id: int | None) -> Readable:
+        guild = self._client.get_guild(guild_id) if guild_id else None
+        if guild_id and guild is None:  # a user's own install, where the bot is no member
+            return Readable.of(direct_place(user_id))
+        return await self._audiences.of_person(user_id, guild)
+
     async def _for_asker_alone(
         self,
         message: IncomingMessage,
-        body: dict[str, Any],
-        guild: discord.Guild | None,
+        guild_id: int | None,
         where: Where,
     ) -> IncomingMessage:
         """A command and its answer are seen by the asker alone, so they belong to their DM.
 
         `place` is the channel's own, for commands that concern the channel.
         """
-        user = int(body["author"]["id"])
-        if body["guild"] and guild is None:  # a user's own install, where the bot is no member
-            readable = Readable.of(direct_place(user))
-        else:
-            readable = await self._audiences.of_person(user, guild)
+        user = int(message.author.person.name)
         arguments = dict(message.arguments)
         quoted = arguments.pop("quoted", "")
         reply_to = arguments.pop("quoted_id", None)
@@ -134,7 +146,7 @@ class Incoming:
             message,
             audience=direct_place(user),
             place=where.audience,
-            readable=readable,
+            readable=await self._of_asker(user, guild_id),
             private_reply=True,
             permalink=None,
             quoted=quoted,

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import aiohttp
 import discord
 
 from adapters import discord_buttons as buttons
@@ -53,6 +54,16 @@ class Interactions:
 
     async def handle(self, interaction: Interaction) -> None:
         """Answer an interaction of any type. Those that are not ours are left alone."""
+        try:
+            await self._handle(interaction)
+        except StoreUnavailable:
+            log.warning("store unavailable, interaction %s refused", interaction.id)
+            if interaction.type is not discord.InteractionType.autocomplete:
+                await _whisper(interaction, say("not_stored", str(interaction.locale)))
+        except discord.HTTPException as refused:
+            log.warning("interaction %s: not answered (%s)", interaction.id, refused.code)
+
+    async def _handle(self, interaction: Interaction) -> None:
         data: Mapping[str, Any] = interaction.data or {}
         match interaction.type:
             case discord.InteractionType.autocomplete:
@@ -131,14 +142,15 @@ class Interactions:
         heard = of_interaction(
             interaction, self._me(), kind=kind, text=text, arguments=arguments, page=page
         )
+        if heard.delivery in self._acknowledged:
+            return
         self._expect(heard.delivery)
+        committed = None
         try:
             committed = await self._recorder.commit_once(heard)
-        except StoreUnavailable:
-            log.warning("store unavailable, %s refused", heard.delivery)
-            self._settle(heard.delivery, False)
-            await _whisper(interaction, say("not_stored", str(interaction.locale)))
-            return
+        finally:
+            if committed is None:
+                del self._acknowledged[heard.delivery]
         if committed is not None:
             self._settle(heard.delivery, await _defer(interaction))
 
@@ -187,6 +199,9 @@ async def _defer(interaction: Interaction) -> bool:
         if refused.code == ALREADY_ANSWERED:
             return True
         log.warning("interaction %s: not deferred (%s)", interaction.id, refused.code)
+        return False
+    except (aiohttp.ClientError, OSError) as failed:
+        log.warning("interaction %s: not deferred (%s)", interaction.id, type(failed).__name__)
         return False
     return True
 

@@ -165,6 +165,13 @@ class DiscordPlatform:
         """What a person can read now: their DM and their mutual guilds."""
         return await self._audiences.of_person(int(who.name), None)
 
+    async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
+        """Those of the places that whoever will read the answer can read at this moment."""
+        for audience in used:
+            if audience.name.isdecimal():
+                self._audiences.forget_thread_members(int(audience.name))
+        return Readable(used.audiences & (await self._incoming.readable_now(message)).audiences)
+
     async def read_gap(self) -> None:
         """Look again for missed messages, edits and deletions in followed conversations."""
         await self._gap.read()

@@ -6,9 +6,10 @@ import asyncio
 import json
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Final
+from itertools import chain, repeat
+from typing import Any, Final
 
 import discord
 
@@ -42,8 +43,8 @@ DIRECT_USER: Final = "discord.dm."
 LOOP_LIMIT: Final = 40
 """Messages of one author in one channel within a minute that no person types."""
 LOOP_WINDOW: Final = timedelta(minutes=1)
-RETRIES: Final = (0.2, 1.0, 5.0, 30.0)
-"""Seconds between attempts to commit while the store is unavailable."""
+PAUSES: Final = (0.2, 1.0, 5.0, 30.0)
+"""Seconds between attempts while the store cannot be used; the last one again and again."""
 _CACHE_LIMIT: Final = 10_000
 
 GuildMessages = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
@@ -96,28 +97,46 @@ class Recorder:
 
     async def message(self, message: discord.Message, *, gap: bool = False) -> None:
         """A message came in, or was found in the gap after downtime."""
-        async with self._order:
+        channel_id, author_id = message.channel.id, message.author.id
+        if not is_from_person(message):
+            return
+        if not gap and not self._loops.allows(channel_id, author_id):
+            log.warning("loop broken: author %s in %s", author_id, channel_id)
+            return
+
+        async def attempt() -> None:
             addressed = await self._addressed(message)
             if addressed is None:
                 return
-            conversation = self._conversation(message.id, message.channel)
-            heard = of_message(message, self._me(), addressed=addressed, conversation=conversation)
+            heard = of_message(
+                message,
+                self._me(),
+                addressed=addressed,
+                conversation=self._conversation(message.id, message.channel),
+            )
             heard.payload["gap"] = gap
-            await self.commit(heard)
+            await self.commit_once(heard)
             await self._mark(message)
+
+        async with self._order:
+            await self._insist(attempt)
 
     async def edit(self, message: discord.Message) -> None:
         """An author changed a message; the `edited_at` of an unfurl is old and drops out."""
         if message.edited_at is None or not is_from_person(message):
             return
-        async with self._order:
+
+        async def attempt() -> None:
             addressed = await self._addressed(message)
             if addressed is None and not await self._ledger.knows(_place(message), str(message.id)):
                 return
             conversation = self._conversation(message.id, message.channel)
-            await self.commit(
+            await self.commit_once(
                 of_edit(message, self._me(), addressed=bool(addressed), conversation=conversation)
             )
+
+        async with self._order:
+            await self._insist(attempt)
 
     async def delete(
         self, place: Audience, channel_id: int, channel: object, ids: Iterable[int]
@@ -125,29 +144,27 @@ class Recorder:
         """Messages of a place are gone. What was never stored is not even noted."""
         direct = place.tenant == DIRECT
         guild_id, user_id = (None, place.name) if direct else (int(place.tenant), None)
-        async with self._order:
+
+        async def attempt() -> None:
             for message_id in ids:
                 if not await self._ledger.knows(place, str(message_id)):
                     continue
                 conversation = self._conversation(message_id, channel) or str(channel_id)
-                await self.commit(
-                    of_delete(
-                        message_id, channel_id, guild_id, user_id, self._clock(),
-                        conversation=conversation,
-                    )
+                gone = of_delete(
+                    message_id, channel_id, guild_id, user_id, self._clock(),
+                    conversation=conversation,
                 )  # fmt: skip
+                await self.commit_once(gone)
 
-    async def commit(self, heard: Heard) -> int | None:
-        """Put an event on disk; waits while the store cannot be used. Raises StoreUnavailable."""
-        for pause in RETRIES:
-            try:
-                return await self.commit_once(heard)
-            except StoreUnavailable:
-                log.warning("store unavailable, %s waits %s s", heard.delivery, pause)
-                await asyncio.sleep(pause)
-        return await self.commit_once(heard)
+        async with self._order:
+            await self._insist(attempt)
+
+    async def commit(self, heard: Heard) -> None:
+        """Put an event on disk, however long that takes."""
+        await self._insist(lambda: self.commit_once(heard))
 
     async def commit_once(self, heard: Heard) -> int | None:
+        """Put an event on disk; None when it is there already. Raises StoreUnavailable."""
         self.last_inbound = self._clock()
         return await self._inbox.commit(PLATFORM, heard.tenant, heard.delivery, heard.payload)
 
@@ -180,26 +197,29 @@ class Recorder:
 
     async def _addressed(self, message: discord.Message) -> bool | None:
         """True: to be answered. False: to be stored, as the channel is listened to. None: drop."""
-        if not is_from_person(message):
-            return None
         if not self._rules.permit(str(message.author.id), _channel_ids(message)):
             return None
         if guild_id_of(message) is None:
-            return self._not_looping(message)
+            return True
         thread = message.channel.id if isinstance(message.channel, discord.Thread) else None
         if mention_in(message, self._me()) is Mention.DIRECT:
             if thread:
                 await self.follow(thread, str(message.id))
-            return self._not_looping(message)
+            return True
         if thread and await self.followed_since(thread):
-            return self._not_looping(message)
+            return True
         return False if await self._ledger.listens(_place(message)) else None
 
-    def _not_looping(self, message: discord.Message) -> bool | None:
-        if self._loops.allows(message.channel.id, message.author.id):
-            return True
-        log.warning("loop broken: author %s in %s", message.author.id, message.channel.id)
-        return None
+    async def _insist(self, attempt: Callable[[], Awaitable[Any]]) -> None:
+        """Try until the store can be used: what came in must not be lost."""
+        for pause in chain(PAUSES, repeat(PAUSES[-1])):
+            try:
+                await attempt()
+            except StoreUnavailable:
+                log.warning("store unavailable: an event waits %s s", pause)
+                await asyncio.sleep(pause)
+            else:
+                return
 
     async def _mark(self, message: discord.Message) -> None:
         channel_id, guild_id = message.channel.id, guild_id_of(message)

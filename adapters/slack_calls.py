@@ -89,6 +89,10 @@ class SlackCalls:
         self._sleep = sleep
 
     @property
+    def sleep(self) -> Sleep:
+        return self._sleep
+
+    @property
     def client(self) -> AsyncWebClient:
         return self._client
 

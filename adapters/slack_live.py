@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from adapters.markdown_parts import split_markdown, utf8_length
@@ -18,6 +17,7 @@ from adapters.slack_format import (
     neutralised,
 )
 from adapters.slack_marks import Stamp
+from adapters.slack_posts import Destination
 from bot.errors import PlatformRefused, PlatformUnavailable
 
 Json = dict[str, Any]
@@ -28,17 +28,6 @@ EDIT_BYTES = 3_000
 """The same for an edited message, in UTF-8."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where an answer goes."""
-
-    channel: str
-    thread: str | None
-    recipient: str
-    """The asker; Slack wants it for streams in channels."""
-    tenant: str
 
 
 class LiveMessage(Protocol):

@@ -27,6 +27,7 @@ from adapters.slack_files import SlackFiles
 from adapters.slack_gap import Followed, missed
 from adapters.slack_http import HttpEndpoint, SlackHttp
 from adapters.slack_incoming import SlackIncoming
+from adapters.slack_posts import SlackPosts
 from adapters.slack_replies import SlackReplies
 from adapters.slack_socket import SlackSocket
 from adapters.slack_threads import SlackThreads
@@ -78,6 +79,7 @@ class _Parts:
     directory: SlackDirectory
     threads: SlackThreads
     incoming: SlackIncoming
+    posts: SlackPosts
     replies: SlackReplies
 
 
@@ -139,11 +141,11 @@ class SlackPlatform:
         return await (await self._ready()).replies.deliver(event, message, reply)
 
     async def retract(self, place: Audience, message_id: str) -> int:
-        """Delete an answer of the bot, with all its parts; gives how many messages went.
+        """Delete an answer by what `deliver` gave; tells how many messages went.
 
         Raises PlatformUnavailable, or PlatformRefused when it is not the bot's or is gone.
         """
-        return await (await self._ready()).replies.retract(place.name, message_id)
+        return await (await self._ready()).posts.retract(place.name, message_id)
 
     async def download(self, attachment: Attachment, max_bytes: int) -> bytes:
         """See `SlackFiles.download`."""
@@ -223,16 +225,17 @@ class SlackPlatform:
             listens=lambda channel: self._listens(directory.audience(channel)),
             redact=self._redact,
         )
+        posts = SlackPosts(self._calls, me)
         replies = SlackReplies(
             self._calls,
+            posts,
             directory,
             threads,
-            me,
             self._inbox,
             stream_pace=self._settings.stream_pace,
             edit_pace=self._settings.edit_pace,
         )
-        return _Parts(me, directory, threads, incoming, replies)
+        return _Parts(me, directory, threads, incoming, posts, replies)
 
     async def _commit(self, parts: _Parts, body: Json) -> bool:
         """True when the event is new and wanted; then it is on disk. Raises StoreUnavailable."""

@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from adapters.markdown_parts import split_markdown
 from adapters.slack_audiences import SlackDirectory
-from adapters.slack_calls import (
-    RETRY_DELAYS,
-    SlackBusy,
-    SlackCalls,
-    SlackRefused,
-    SlackUnavailable,
-    Sleep,
-)
-from adapters.slack_events import SlackIdentity
-from adapters.slack_format import (
-    POST_CHARACTERS,
-    body_blocks,
-    end_blocks,
-    fallback,
-    neutralised,
-    to_mrkdwn,
-)
-from adapters.slack_live import (
-    Destination,
-    EditedMessage,
-    LiveMessage,
-    StreamedMessage,
-)
-from adapters.slack_marks import earlier_answer, is_same_answer, stamp_for
+from adapters.slack_calls import SlackCalls, SlackRefused, SlackUnavailable
+from adapters.slack_format import POST_CHARACTERS, end_blocks, neutralised
+from adapters.slack_live import EditedMessage, LiveMessage, StreamedMessage
+from adapters.slack_marks import earlier_answer, stamp_for
+from adapters.slack_posts import Destination, SlackPosts
 from adapters.slack_private import SlackPrivateReplies
 from adapters.slack_texts import say
 from adapters.slack_threads import SlackThreads
-from bot.errors import PlatformRefused, PlatformUnavailable
+from bot.errors import PlatformRefused
 from bot.messages import Delta, InboxEvent, IncomingMessage, Reply, ReplyStream, Status, Surface
 from bot.ports import Inbox
 
-Json = dict[str, Any]
-
 GONE = frozenset({"thread_not_found", "message_not_found"})
 """The question was deleted: there is nothing left to answer."""
-NO_BLOCKS = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
 NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type"})
 
 log = logging.getLogger(__name__)
@@ -57,23 +32,20 @@ class SlackReplies:
     def __init__(
         self,
         calls: SlackCalls,
+        posts: SlackPosts,
         directory: SlackDirectory,
         threads: SlackThreads,
-        me: SlackIdentity,
         inbox: Inbox,
         *,
         stream_pace: float,
         edit_pace: float,
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._calls = calls
-        self._directory = directory
+        self._posts = posts
         self._threads = threads
-        self._me = me
         self._inbox = inbox
         self._stream_pace = stream_pace
         self._edit_pace = edit_pace
-        self._sleep = sleep
         self._can_stream = True
         self._private = SlackPrivateReplies(calls, directory, inbox)
 
@@ -85,11 +57,18 @@ class SlackReplies:
         if message.private_reply:
             return await self._private.send(event, message, await _last(reply))
         if event.attempts > 1 or event.reply_ref:
-            found = earlier_answer(message, await self._own_messages(to))
+            try:
+                found = earlier_answer(message, await self._posts.own_messages(to))
+            except PlatformRefused as error:
+                log.warning(
+                    "slack: event %s may have been answered, so it is not: %s", event.id, error
+                )
+                await _last(reply)
+                return event.reply_ref
             if found.complete:
                 await _last(reply)
                 return found.complete
-            await self._remove(to, found.remains)
+            await self._posts.remove(to, found.remains)
         try:
             return await self._answer(event, message, to, reply)
         except SlackRefused as error:
@@ -97,26 +76,6 @@ class SlackReplies:
                 log.info("slack: event %s: the question is gone", event.id)
                 return None
             return await self._tell_asker(event, message, error)
-
-    async def retract(self, channel: str, ts: str) -> int:
-        """Delete an answer, with all its parts; gives how many messages went.
-
-        Raises PlatformUnavailable, or PlatformRefused when it is not the bot's or is gone.
-        """
-        shown = await self._calls.read(
-            "conversations.replies", channel=channel, ts=ts, include_all_metadata="true"
-        )
-        answer: Json = next((m for m in shown.get("messages") or [] if m.get("ts") == ts), {})
-        if not self._me.wrote(answer):
-            raise SlackRefused("message_not_found", "chat.delete")
-        thread = answer.get("thread_ts")
-        own = await self._own_messages(Destination(channel, thread, "", ""))
-        parts = [m["ts"] for m in own if m["ts"] == ts or is_same_answer(m, answer)]
-        for part in parts:
-            await self._calls.write("chat.delete", channel=channel, ts=part)
-        return len(parts)
-
-    # --- one answer ---------------------------------------------------------------------
 
     async def _answer(
         self, event: InboxEvent, message: IncomingMessage, to: Destination, reply: ReplyStream
@@ -126,16 +85,18 @@ class SlackReplies:
             final = await self._follow(event, message, to, reply, draft)
         except Exception:
             # Half an answer is worse than none when the other half does not come.
-            await self._remove(to, draft.stamps)
+            await self._posts.remove(to, draft.stamps)
             raise
         to_asker = final.private or (final.failed and message.surface is not Surface.DM)
         if final.silent or to_asker:
-            await self._remove(to, draft.stamps)
+            await self._posts.remove(to, draft.stamps)
             if draft.has_status:
-                await self._show_status(to, "")
+                await self._posts.show_status(to, "")
             return None if final.silent else await self._private.send(event, message, final)
         if draft.uncertain:
-            await self._remove(to, earlier_answer(message, await self._own_messages(to)).remains)
+            await self._posts.remove(
+                to, earlier_answer(message, await self._posts.own_messages(to)).remains
+            )
         return await self._complete(event, message, to, final, draft.live)
 
     async def _follow(
@@ -151,7 +112,9 @@ class SlackReplies:
         async for part in reply:
             match part:
                 case Status():
-                    draft.has_status = await self._show_status(to, part.text) or draft.has_status
+                    draft.has_status = (
+                        await self._posts.show_status(to, part.text) or draft.has_status
+                    )
                 case Delta():
                     draft.text += part.text
                     if draft.live:
@@ -178,7 +141,7 @@ class SlackReplies:
         rest = await live.finish(text, end, stamp) if live else None
         first = live.ts if live else None
         if rest is None:
-            rest = split_markdown(text, POST_CHARACTERS)
+            rest = split_markdown(text, POST_CHARACTERS) or (["✓"] if end else [])
             stale, first = first, None
             count, offset = len(rest), 0
         else:
@@ -186,12 +149,12 @@ class SlackReplies:
         for at, part in enumerate(rest):
             number = at + offset
             blocks = end if number == count - 1 else []
-            ts = await self._post(to, part, blocks, stamp(number, count))
+            ts = await self._posts.post(to, part, blocks, stamp(number, count))
             if first is None:
                 first = ts
                 await self._inbox.note_reply(event.id, ts)
         if stale:
-            await self._remove(to, [stale])
+            await self._posts.remove(to, [stale])
         if final.file:
             await self._private.send_file(message, final.file, "")
         if to.thread:
@@ -212,70 +175,11 @@ class SlackReplies:
                 log.info("slack: a stream could not be started: %s", error)
                 return None
         try:
-            ts = await self._post_once(to, "…", [], stamp_for(message)(0, 0))
+            ts = await self._posts.post_once(to, "…", [], stamp_for(message)(0, 0))
         except SlackUnavailable as error:
             log.info("slack: an answer could not be begun: %s", error)
             return None
         return EditedMessage(self._calls, to, ts, self._edit_pace)
-
-    # --- posting ------------------------------------------------------------------------
-
-    async def _post(self, to: Destination, text: str, end: list[Json], metadata: Json) -> str:
-        """Post one part, once, although a failed call may have posted it."""
-        for delay in RETRY_DELAYS:
-            try:
-                return await self._post_once(to, text, end, metadata)
-            except SlackBusy:
-                continue  # the call has waited already
-            except SlackUnavailable:
-                await self._sleep(delay)
-                for posted in await self._own_messages(to):
-                    if posted.get("metadata") == metadata:
-                        return str(posted["ts"])
-        return await self._post_once(to, text, end, metadata)
-
-    async def _post_once(self, to: Destination, text: str, end: list[Json], metadata: Json) -> str:
-        common: Json = {
-            "channel": to.channel,
-            "thread_ts": to.thread,
-            "metadata": metadata,
-            "parse": "none",
-            "link_names": False,
-            "unfurl_links": False,
-            "unfurl_media": False,
-        }
-        try:
-            answer = await self._calls.write(
-                "chat.postMessage", text=fallback(text), blocks=[*body_blocks(text), *end], **common
-            )
-        except SlackRefused as error:
-            if error.code not in NO_BLOCKS:
-                raise
-            log.warning("slack: blocks were refused, sending text: %s", error.code)
-            answer = await self._calls.write("chat.postMessage", text=to_mrkdwn(text), **common)
-        return str(answer["ts"])
-
-    async def _remove(self, to: Destination, stamps: Iterable[str]) -> None:
-        for ts in stamps:
-            try:
-                await self._calls.write("chat.delete", channel=to.channel, ts=ts)
-            except (PlatformRefused, PlatformUnavailable) as error:
-                log.warning("slack: half an answer stays in %s: %s", to.channel, error)
-
-    async def _show_status(self, to: Destination, text: str) -> bool:
-        if not to.thread:
-            return False
-        try:
-            await self._calls.write_now(
-                "assistant.threads.setStatus",
-                channel_id=to.channel,
-                thread_ts=to.thread,
-                status=text,
-            )
-        except (PlatformRefused, PlatformUnavailable) as error:
-            log.debug("slack: no status: %s", error)
-            return False
-        return True
 
     async def _tell_asker(
         self, event: InboxEvent, message: IncomingMessage, error: SlackRefused
@@ -284,17 +188,6 @@ class SlackReplies:
         reason = f"{error} {error.fix}".strip()
         text = say("failed_here", message.locale, reason=reason)
         return await self._private.send_dm(message, Reply(text, failed=True))
-
-    # --- after a crash ------------------------------------------------------------------
-
-    async def _own_messages(self, to: Destination) -> list[Json]:
-        """Raises PlatformUnavailable when Slack cannot tell now."""
-        method = "conversations.replies" if to.thread else "conversations.history"
-        arguments: Json = {"channel": to.channel, "include_all_metadata": "true"}
-        if to.thread:
-            arguments["ts"] = to.thread
-        pages = self._calls.pages(method, "messages", **arguments)
-        return [message async for message in pages if self._me.wrote(message)]
 
 
 @dataclass(slots=True)
@@ -317,6 +210,7 @@ def _destination(message: IncomingMessage) -> Destination:
     return Destination(
         channel=message.channel,
         thread=(message.thread or message.message_id) if in_thread else None,
+        since=f"{message.sent_at.timestamp():.6f}",
         recipient=message.author.person.name,
         tenant=message.tenant,
     )

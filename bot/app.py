@@ -104,7 +104,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
         )
         closing.push_async_callback(embedding.close)
         memory = LongTermMemory(database, index, embedding, ledger, clock)
-        directory = Directory(database)
+        directory = Directory(database, clock)
         model = await make_chat_model(settings)
         if model is not None:
             closing.push_async_callback(model.close)

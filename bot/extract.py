@@ -12,8 +12,9 @@ from typing import Protocol
 
 from memory import analysis
 from memory.analysis import SELF, Statement, Tense
-from memory.long_term import LongTermMemory, Remembered
-from memory.types import Evidence, Message, NewFact, Origin, Person
+from memory.long_term import LongTermMemory
+from memory.remembering import Remembered
+from memory.types import Evidence, Message, NewFact, Origin, Person, Span
 
 log = logging.getLogger(__name__)
 
@@ -100,3 +101,20 @@ def subject_of(name: str | None, author: Person, mentions: dict[str, Person]) ->
     if name is None or name == SELF:
         return author
     return mentions.get(name) or mentions.get(name.removeprefix("@")) or name
+
+
+def verbatim(message: Message) -> NewFact:
+    """The whole message as one fact about its speaker."""
+    assert message.author is not None
+    start = len(message.text) - len(message.text.lstrip())
+    text = message.text.strip()
+    return NewFact(
+        text=text,
+        subject=message.author,
+        speaker=message.author,
+        audience=message.audience,
+        language=analysis.language_of(text),
+        origin=Origin.STATED,
+        evidence=(Evidence(message.id, Span(start, start + len(text))),),
+        said_at=message.sent_at,
+    )

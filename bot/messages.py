@@ -210,6 +210,8 @@ class Reply:
     """Id of the stored reply."""
     private: bool = False
     """Show it to the asker only."""
+    notice: str = ""
+    """To be posted visibly in the place, apart from the reply; holds nothing remembered."""
     silent: bool = False
     """Nothing is to be sent."""
     failed: bool = False

@@ -21,8 +21,9 @@ from bot.extract import subject_of
 from bot.extraction_prompts import ExtractedFact, Extraction, Judgements
 from bot.ports import ChatModel
 from memory import analysis
-from memory.long_term import LongTermMemory, Remembered
+from memory.long_term import LongTermMemory
 from memory.ports import Clock, Pair
+from memory.remembering import Remembered
 from memory.store.extraction import Pending
 from memory.types import (
     Audience,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot import prompts
-from bot.commands import Commands, told
+from bot.command_registry import told
+from bot.commands import Commands
 from bot.errors import BotFault, ModelUnavailable
 from bot.extract import Extractor
+from bot.happenings import SILENT, Happenings
 from bot.i18n import Translator, translator
 from bot.messages import (
-    Citation,
     Delta,
     EventKind,
     IncomingMessage,
@@ -26,31 +27,27 @@ from bot.phrases import phrase
 from bot.plan import Route
 from bot.plan import plan as make_plan
 from bot.ports import ChatModel
+from bot.quoting import Reader, citations, quotable, without_model
 from bot.research import Researcher
-from memory.analysis import SELF, Question, Tense, question
+from memory.analysis import Question, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
-from memory.long_term import LongTermMemory, Remembered
+from memory.long_term import LongTermMemory
 from memory.ports import Clock
+from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
-from memory.types import Fact, Hit, Kind, Message, NewMessage, Person, Ref, Role
+from memory.types import Hit, Kind, Message, NewMessage, Ref, Role
 
 log = logging.getLogger(__name__)
 
 RECALLED = 12
 """Records that a model gets to see."""
 
-QUOTED = 3
-"""Most records quoted without a model."""
-
 HISTORY = 40
 """Turns of the conversation considered for the prompt; the token budget cuts further."""
 
 DOUBT = 1.5
 """How far below relevant a record may be and still be shown to a model, which judges itself."""
-
-CLOSE = 0.6
-"""How far below the best match another is still quoted beside it."""
 
 
 @dataclass(slots=True)
@@ -72,6 +69,15 @@ class _Work:
     rounds: list[dict[str, Any]] = field(default_factory=list)
     by_model: bool = False
     """The reply is the model's, not quotations."""
+
+    @property
+    def reader(self) -> Reader:
+        return Reader.of(self.message, self.say)
+
+    def numbers(self) -> dict[Ref, int]:
+        """The number by which the reply's text cites each record."""
+        shown = self.hits if self.by_model else self.used
+        return {hit.ref: number for number, hit in enumerate(shown, start=1)}
 
 
 class Responder:
@@ -96,6 +102,7 @@ class Responder:
         self._clock = clock
         self._answer_tokens = answer_tokens
         self._researcher = Researcher(memory, model)
+        self._happenings = Happenings(memory, directory)
 
     async def handle(self, message: IncomingMessage) -> AsyncIterator[ReplyPart]:
         """Parts of the reply, ending with the whole `Reply`. Never raises for what a person
@@ -120,9 +127,11 @@ class Responder:
             await self._memory.sent_as(reply.stored_id, platform_id)
 
     async def _handle(self, message: IncomingMessage, say: Translator) -> AsyncIterator[ReplyPart]:
-        if message.kind is EventKind.DELETE:
-            await self._memory.source_deleted(message.audience, message.message_id)
-            yield SILENT
+        if self._happenings.concerns(message):
+            yield await self._happenings.handle(message, say)
+            return
+        if message.kind is EventKind.HOME:
+            yield await self._commands.run("list", message, say)
             return
         if message.kind in {EventKind.COMMAND, EventKind.ACTION}:
             yield await self._commands.run(message.text, message, say)
@@ -180,7 +189,9 @@ class Responder:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._recall(work)
                 work.used = quotable(work.hits, work.asked, work.message.author.person)
-            yield await self._finish(work, _without_model(work))
+            yield await self._finish(
+                work, without_model(work.learned, work.used, work.asked, work.reader)
+            )
             return
         yield Status(work.say("Thinking…"))
         await self._recall(work)
@@ -222,7 +233,7 @@ class Responder:
     async def _quote_instead(self, work: _Work, trouble: str) -> Reply:
         """The answer when the model gave none: say so, and quote what was found."""
         work.used = quotable(work.hits, work.asked, work.message.author.person)
-        reply = _without_model(work)
+        reply = without_model(work.learned, work.used, work.asked, work.reader)
         why = trouble or work.say("The model gave no answer.")
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
 
@@ -279,7 +290,7 @@ class Responder:
         learned = () if preferences.quiet else tuple(item.fact for item in work.learned)
         return replace(
             reply,
-            citations=citations(work.used, work),
+            citations=citations(work.used, work.numbers(), work.reader),
             learned=learned,
             trace_id=trace_id,
             stored_id=stored_id,
@@ -323,9 +334,6 @@ class Responder:
         }
 
 
-SILENT = Reply("", silent=True)
-
-
 def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
     """True for a record that can tell something new: no question, nothing said just now."""
     if hit.fact is not None:
@@ -333,88 +341,6 @@ def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
     return hit.message is None or (
         hit.message.id not in seen and not question(hit.message.text).is_question
     )
-
-
-def quotable(hits: Sequence[Hit], asked: Question, asker: Person) -> list[Hit]:
-    """The hits that answer the question well enough to be quoted, best first.
-
-    A question that asks for a certain attribute is never answered by another one: "Where do I
-    live?" not by a name, however alike the words are.
-    """
-    relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker)]
-    chosen = [hit for hit in relevant if hit.fact is not None] or relevant
-    return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
-
-
-def _answers(hit: Hit, asked: Question, asker: Person) -> bool:
-    if hit.fact is None:
-        return True
-    if asked.about == SELF and isinstance(hit.fact.subject, Person) and hit.fact.subject != asker:
-        return False  # "Where do I live?" is not answered by where somebody else lives
-    past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
-    if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
-        return False
-    return asked.fits(hit.fact.attribute)
-
-
-def _without_model(work: _Work) -> Reply:
-    """The answer when there is no language model: quote, or say that nothing is known."""
-    say = work.say
-    lines = [_acknowledge(item, say) for item in work.learned]
-    if work.used:
-        lines += [f"{quote(hit, work)} [{n}]" for n, hit in enumerate(work.used, start=1)]
-    elif work.asked.is_question:
-        lines.append(say("I know nothing about that."))
-    elif work.asked.is_talk and not lines:
-        lines.append(say("Hello! Tell me something to remember, or ask me about it."))
-    elif not lines:
-        lines.append(say("I have no language model, so I only remember and find. I found nothing."))
-    return Reply("\n".join(lines))
-
-
-def _acknowledge(item: Remembered, say: Translator) -> str:
-    if item.known:
-        return say("I knew that already: {text}", text=item.fact.text)
-    if item.replaced is not None:
-        return say(
-            "Remembered: {text} (before: {old})", text=item.fact.text, old=item.replaced.text
-        )
-    return say("Remembered: {text}", text=item.fact.text)
-
-
-def quote(hit: Hit, work: _Work) -> str:
-    """The words, who said them and when."""
-    text = " ".join(hit.text.split())
-    day = work.say.date(hit.said_at, work.message.author.time_zone)
-    fact: Fact | None = hit.fact
-    if fact is not None and fact.valid_until is not None:
-        end = work.say.date(fact.valid_until, work.message.author.time_zone)
-        day = f"{day}, {work.say('until {day}', day=end)}"
-    return work.say("“{text}” ({who}, {day})", text=text, who=_who(hit, work), day=day)
-
-
-def _who(hit: Hit, work: _Work) -> str:
-    speaker = hit.fact.speaker if hit.fact else hit.message.author if hit.message else None
-    if speaker is None:
-        return "Oboete"
-    if speaker == work.message.author.person:
-        return work.say("you")
-    names = {person: name for name, person in work.message.references}
-    return names.get(speaker, speaker.name)
-
-
-def citations(used: Sequence[Hit], work: _Work) -> tuple[Citation, ...]:
-    """Where the quoted records come from, numbered as in the text."""
-    numbers = {hit.ref: number for number, hit in enumerate(work.hits, start=1)}
-    found = []
-    for order, hit in enumerate(used, start=1):
-        number = numbers[hit.ref] if work.by_model else order
-        link = hit.message.permalink if hit.message else None
-        if hit.fact is not None:
-            link = next((item.permalink for item in hit.fact.evidence if item.permalink), None)
-        day = work.say.date(hit.said_at, work.message.author.time_zone)
-        found.append(Citation(number, f"{_who(hit, work)}, {day}", link))
-    return tuple(found)
 
 
 def _in_language_of(message: IncomingMessage, say: Translator) -> Translator:

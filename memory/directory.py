@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
+
 from sqlmodel import Session
 
+from memory.ports import Clock
 from memory.store import places
 from memory.store.database import Database
 from memory.store.places import Place, Preferences
 from memory.types import Audience, Person, Readable
+
+LOCKED = "locked."
+"""Begins the keys that say since when a tenant is locked."""
 
 __all__ = ["Directory", "Place", "Preferences"]
 
@@ -15,8 +22,9 @@ __all__ = ["Directory", "Place", "Preferences"]
 class Directory:
     """Settings of places and people. Holds nothing that anybody said."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
 
     async def place(self, audience: Audience) -> Place:
         return await self._database.read(lambda s: places.place(s, audience))
@@ -61,3 +69,17 @@ class Directory:
 
     async def set(self, key: str, value: str) -> None:
         await self._database.write(lambda s: places.set_value(s, key, value))
+
+    async def lock_tenant(self, platform: str, tenant: str) -> None:
+        """Oboete was uninstalled there: its places are closed until the tenant is erased."""
+        await self.set(f"{LOCKED}{platform}:{tenant}", self._clock().isoformat())
+
+    async def locked_since(self, platform: str, tenant: str) -> datetime | None:
+        """When the tenant uninstalled Oboete; None for one that uses it."""
+        said = await self.get(f"{LOCKED}{platform}:{tenant}")
+        return datetime.fromisoformat(said) if said else None
+
+    async def deactivate(self, person: Person) -> None:
+        """The person left: their words stop being kept, and their DM is closed."""
+        chosen = await self.preferences(person)
+        await self.set_preferences(person, replace(chosen, paused=True))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-import numpy as np
 from sqlmodel import Session
 
 from memory import forgetting, reconcile, records, retrieve
@@ -21,13 +20,12 @@ from memory.errors import NotPermitted
 from memory.forgetting import Receipt
 from memory.index import VectorIndex
 from memory.pool import Asked
-from memory.ports import Clock, Judge, Pair
-from memory.reconcile import Candidate
+from memory.ports import Clock, Judge
 from memory.redaction import redact
+from memory.remembering import Remembered, Remembering
 from memory.retrieve import Retriever
 from memory.store import (
     audiences,
-    embeddings,
     extraction,
     facts,
     messages,
@@ -35,7 +33,6 @@ from memory.store import (
     traces,
 )
 from memory.store.database import Database
-from memory.store.embeddings import Model
 from memory.store.extraction import Pending
 from memory.store.messages import Change
 from memory.store.tombstones import Ledger
@@ -51,14 +48,9 @@ from memory.types import (
     Person,
     Readable,
     Ref,
-    Vector,
-    Verdict,
 )
 
 log = logging.getLogger(__name__)
-
-_Added = tuple[Model, int, int, int, Vector]
-"""Model, audience id, version, key and vector of a fact that was stored."""
 
 R = TypeVar("R", bound=Receipt | None)
 
@@ -69,17 +61,6 @@ class Heard:
 
     message: Message
     change: Change
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A fact after it was reconciled with what is known."""
-
-    fact: Fact
-    known: bool
-    """It was known already and is now confirmed once more."""
-    replaced: Fact | None = None
-    """The fact whose place it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +90,7 @@ class LongTermMemory:
         self._index = index
         self._ledger = ledger
         self._clock = clock
+        self._remembering = Remembering(database, index, embedding, clock)
         self._retriever = Retriever(database, index, embedding)
         self.embedding = embedding
 
@@ -223,127 +205,10 @@ class LongTermMemory:
         replacing: Fact | None = None,
         judge: Judge | None = None,
     ) -> list[Remembered]:
-        """Reconcile facts with what is known and store what is new, in the order given.
-
-        `extracted_from` are the messages whose pending extraction this completes, in the same
-        transaction: a crash repeats the extraction or none of it. `replacing` is a known fact
-        that its owner says is wrong: the first takes its place. `judge` is asked once about all
-        pairs that words and guards leave open; without it, what is not certain stays apart.
-        """
-        vectors = await self.embedding.documents([fact.text for fact in new]) if new else []
-        verdicts = await self._ask(judge, new, vectors) if judge is not None else None
-
-        def store(session: Session) -> tuple[list[Remembered], list[_Added]]:
-            added: list[_Added] = []
-            outcome = [
-                self._remember_one(session, fact, vector, verdicts, added)
-                for fact, vector in zip(new, vectors, strict=True)
-            ]
-            if replacing is not None and outcome and outcome[0].fact.id != replacing.id:
-                facts.supersede(session, replacing, outcome[0].fact)
-            extraction.finish(session, extracted_from)
-            return outcome, added
-
-        outcome, added = await self._database.write(store)
-        for model, audience_id, version, key, vector in added:
-            self._index.apply(model, audience_id, version, added=[(key, vector)])
-        return outcome
-
-    async def _ask(
-        self,
-        judge: Judge,
-        new: Sequence[NewFact],
-        vectors: Sequence[tuple[Model, Vector] | None],
-    ) -> dict[tuple[str, int], Verdict]:
-        """One call about every pair that needs one; verdicts by (new text, known id)."""
-
-        def find(session: Session) -> list[Pair]:
-            pairs = []
-            for fact, vector in zip(new, vectors, strict=True):
-                exact = facts.exact(session, fact)
-                if exact is not None and exact.superseded_by is None:
-                    continue
-                for known, similarity in self._near(session, fact, vector):
-                    sure = reconcile.without_judge(fact, known, similarity) is Verdict.SAME
-                    if not sure and not reconcile.rival(fact, known):
-                        pairs.append(Pair(fact, known))
-            return pairs
-
-        pairs = await self._database.read(find)
-        if not pairs:
-            return {}
-        verdicts = await judge.judge(pairs)
-        return {
-            (pair.new.text, pair.known.id): verdict
-            for pair, verdict in zip(pairs, verdicts, strict=True)
-        }
-
-    @staticmethod
-    def _near(
-        session: Session, new: NewFact, vector: tuple[Model, Vector] | None
-    ) -> list[tuple[Fact, float]]:
-        """Open facts of the same subject and place that are near in meaning, nearest first."""
-        if vector is None:
-            return []
-        model, embedded = vector
-        audience_id = audiences.ensure_id(session, new.audience)
-        known = {
-            Ref(Kind.FACT, fact.id).key: fact
-            for fact in facts.of_subject(session, new.subject, new.audience)
-        }
-        stored = embeddings.of_owners(session, audience_id, model, known)
-        if not stored:
-            return []
-        keys = list(stored)
-        centred = model.calibration.center(np.stack([stored[key] for key in keys]))
-        cosines = centred @ model.calibration.center(embedded[None, :])[0]
-        scores = model.calibration.standardize(cosines)
-        ranked = sorted(zip(keys, scores.tolist(), strict=True), key=lambda item: -item[1])
-        return [
-            (known[key], score)
-            for key, score in ranked[: reconcile.MOST_CANDIDATES]
-            if score >= reconcile.NEAR
-        ]
-
-    def _remember_one(
-        self,
-        session: Session,
-        new: NewFact,
-        vector: tuple[Model, Vector] | None,
-        verdicts: dict[tuple[str, int], Verdict] | None,
-        added: list[_Added],
-    ) -> Remembered:
-        exact = facts.exact(session, new)
-        rivals = (
-            facts.of_subject(
-                session, new.subject, new.audience, reconcile.rival_attributes(new.attribute)
-            )
-            if new.attribute
-            else []
+        """Reconcile facts with what is known; see `Remembering.remember`."""
+        return await self._remembering.remember(
+            new, extracted_from=extracted_from, replacing=replacing, judge=judge
         )
-        candidates = []
-        if exact is None or exact.superseded_by is not None:
-            for known, similarity in self._near(session, new, vector):
-                verdict = (verdicts or {}).get((new.text, known.id)) or reconcile.without_judge(
-                    new, known, similarity
-                )
-                candidates.append(Candidate(known, similarity, verdict))
-        decision = reconcile.decide(new, exact, rivals, candidates)
-        if decision.verdict is Verdict.SAME and decision.known is not None:
-            return Remembered(facts.confirm(session, decision.known, new), known=True)
-        now = self._clock()
-        fact = facts.insert(session, new, now)
-        audience_id = audiences.ensure_id(session, fact.audience)
-        ref = Ref(Kind.FACT, fact.id)
-        version = records.index(session, audience_id, ref, fact.text, now, vector=vector)
-        if vector is not None and version is not None:
-            added.append((vector[0], audience_id, version, ref.key, vector[1]))
-        if decision.closed_by is not None:
-            facts.supersede(session, fact, decision.closed_by)
-        if decision.verdict is Verdict.SUPERSEDES and decision.known is not None:
-            facts.supersede(session, decision.known, fact)
-            return Remembered(fact, known=False, replaced=decision.known)
-        return Remembered(fact, known=False)
 
     # -- recall ----------------------------------------------------------------------------------
 
@@ -517,3 +382,24 @@ class LongTermMemory:
     async def rate(self, trace_id: int, asker: Person, rating: int) -> bool:
         """Store the asker's verdict on an answer, +1 or -1; False for somebody else's trace."""
         return await self._database.write(lambda s: traces.rate(s, trace_id, asker, rating))
+
+    async def rate_reply(
+        self, audience: Audience, platform_id: str, asker: Person, rating: int
+    ) -> bool:
+        """Store the asker's verdict on a reply of the bot's, by the platform's id of the reply."""
+
+        def work(session: Session) -> bool:
+            reply = messages.find(session, audience, platform_id)
+            return reply is not None and traces.rate_reply(session, reply.id, asker, rating)
+
+        return await self._database.write(work)
+
+    async def exchange(self, trace: Trace, readable: Readable) -> tuple[Message, Message] | None:
+        """The question and the reply of a trace, where both are readable and not forgotten."""
+        if trace.message_id is None or trace.reply_id is None:
+            return None
+        ids = (trace.message_id, trace.reply_id)
+        found = await self._database.read(lambda s: messages.get(s, ids, readable))
+        if len(found) < len(ids) or not all(message.text.strip() for message in found.values()):
+            return None
+        return found[ids[0]], found[ids[1]]

@@ -17,11 +17,13 @@ from sqlmodel import Session, col
 
 from memory import ranking
 from memory.bm25 import Evidence
-from memory.store import embeddings, facts, messages, neighbours
+from memory.store import embeddings, facts, messages, neighbours, sources
 from memory.store.embeddings import Model
 from memory.store.neighbours import SESSION_GAP
 from memory.tables import LexicalEntryRow, PostingRow
-from memory.types import Audience, Fact, Kind, Message, Person, Readable, Ref
+from memory.types import Audience, Fact, Kind, Message, Person, Readable, Ref, SourceChunk
+
+Record = Fact | Message | SourceChunk
 
 CONTEXT_COLUMNS = len(ranking.OFFSETS) + 1
 
@@ -43,6 +45,13 @@ class Gathered:
     refs: tuple[Ref, ...]
     facts: Mapping[int, Fact]
     messages: Mapping[int, Message]
+    chunks: Mapping[int, SourceChunk]
+
+    def record(self, ref: Ref) -> Record:
+        """The record of a row."""
+        if ref.kind is Kind.FACT:
+            return self.facts[ref.id]
+        return self.messages[ref.id] if ref.kind is Kind.MESSAGE else self.chunks[ref.id]
 
 
 def gather(
@@ -61,7 +70,13 @@ def gather(
     refs = [Ref.from_key(key) for key in keys]
     known = facts.get(session, [r.id for r in refs if r.kind is Kind.FACT], readable)
     said = messages.get(session, [r.id for r in refs if r.kind is Kind.MESSAGE], readable)
-    refs = [r for r in refs if r.id in (known if r.kind is Kind.FACT else said)]
+    read = sources.chunks(session, [r.id for r in refs if r.kind is Kind.CHUNK], readable)
+    found: dict[Kind, Mapping[int, Record]] = {
+        Kind.FACT: known,
+        Kind.MESSAGE: said,
+        Kind.CHUNK: read,
+    }
+    refs = [r for r in refs if r.id in found[r.kind]]
     # what stands next to a match is a candidate too: an answer follows its question
     first = neighbours.around(session, said)
     beside = {i for ids in first.values() for i in ids if i is not None} - said.keys()
@@ -69,10 +84,10 @@ def gather(
     refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside & said.keys())]
     around = first | neighbours.around(session, beside & said.keys())
     extra = {i for ids in around.values() for i in ids if i is not None} - said.keys()
-    said |= messages.get(session, extra, readable)
+    said |= messages.get(session, extra, readable)  # `found` sees them too
     rows = [*refs, *(Ref(Kind.MESSAGE, id_) for id_ in sorted(extra & said.keys()))]
     place = {ref: index for index, ref in enumerate(rows)}
-    records = [known[r.id] if r.kind is Kind.FACT else said[r.id] for r in rows]
+    records = [found[r.kind][r.id] for r in rows]
     frequencies, lengths = _terms(session, rows, records, places, evidence)
     context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
     for id_, ids in around.items():
@@ -92,7 +107,7 @@ def gather(
         asks=np.array([ranking.ends_as_question(record.text) for record in records], dtype=bool),
         in_time=np.array([_in_time(record, asked.window) for record in records], dtype=bool),
     )
-    return Gathered(pool, tuple(rows), known, said)
+    return Gathered(pool, tuple(rows), known, said, read)
 
 
 def _together(message: Message, other: Message) -> bool:
@@ -113,9 +128,11 @@ def _groups(rows: Sequence[Ref], known: Mapping[int, Fact]) -> np.ndarray:
     return groups
 
 
-def _named(record: Fact | Message, asked: Asked) -> bool:
+def _named(record: Record, asked: Asked) -> bool:
     """True when the question names whom the record is from or about."""
     people: list[tuple[str, bool]] = []
+    if isinstance(record, SourceChunk):
+        return False
     if isinstance(record, Fact):
         for who in (record.subject, record.speaker):
             if isinstance(who, Person):
@@ -128,9 +145,9 @@ def _named(record: Fact | Message, asked: Asked) -> bool:
     return any(ranking.names(asked.query, name, is_asker=mine) for name, mine in people)
 
 
-def _in_time(record: Fact | Message, window: tuple[datetime, datetime] | None) -> bool:
+def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
     """True when the record was said, or held, in the window asked for."""
-    if window is None:
+    if window is None or isinstance(record, SourceChunk):
         return False
     start, end = window
     if isinstance(record, Message):
@@ -145,7 +162,7 @@ def _in_time(record: Fact | Message, window: tuple[datetime, datetime] | None) -
 def _vectors(
     session: Session,
     rows: Sequence[Ref],
-    records: Sequence[Fact | Message],
+    records: Sequence[Record],
     places: Mapping[Audience, int],
     model: Model | None,
 ) -> np.ndarray:
@@ -181,7 +198,7 @@ _LENGTHS = select(col(LexicalEntryRow.owner), col(LexicalEntryRow.length)).where
 def _terms(
     session: Session,
     rows: Sequence[Ref],
-    records: Sequence[Fact | Message],
+    records: Sequence[Record],
     places: Mapping[Audience, int],
     evidence: Evidence,
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ so that SQL, keyword entries and vectors cannot disagree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import select
@@ -42,6 +43,23 @@ def index(
     if vector is None:
         return None
     return embeddings.version(session, audience_id, vector[0].id)
+
+
+def index_stored(session: Session, refs: Sequence[tuple[int, Ref]], now: datetime) -> None:
+    """Make stored records findable, given as (audience id, ref), by the texts they have.
+
+    For many at once, none of which has entries yet. Vectors are queued.
+    """
+    stored = texts.by_key(session, [ref.key for _, ref in refs])
+    entries = [
+        lexical.NewEntry(audience_id, ref.key, stored[ref.key])
+        for audience_id, ref in refs
+        if ref.key in stored
+    ]
+    lexical.add_many(session, entries)
+    owners = [(entry.audience_id, entry.key) for entry in entries]
+    for model_id in session.execute(select(col(EmbeddingModelRow.id))).scalars().all():
+        embeddings.enqueue_many(session, model_id, owners, now)
 
 
 def unindex(session: Session, audience_id: int, ref: Ref) -> None:

@@ -9,16 +9,16 @@ from datetime import datetime
 import numpy as np
 from sqlmodel import Session
 
-from memory import bm25, ranking
+from memory import bm25, cascade, ranking
 from memory.calibration import Calibration
 from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
-from memory.pool import Asked, Gathered, gather
+from memory.pool import Asked, Gathered, Record, gather
 from memory.reconcile import single_valued
 from memory.store import audiences
 from memory.store.database import Database
 from memory.tokens import QueryTerms, query_terms
-from memory.types import Audience, Fact, Hit, Kind, Message, Readable
+from memory.types import Fact, Hit, Kind, Message, Readable
 
 CANDIDATES = 100
 """Candidates of each signal and kind: beyond them neither signal adds right ones."""
@@ -85,7 +85,7 @@ class Retriever:
                 # words of earlier turns find more, but are no evidence that this was meant
                 alone = ranking.Question(found.weights * (shares == 1), vector)
                 ranked = _judged_by(ranking.rank(alone, gathered.pool, calibration), ranked)
-            return _hits(gathered, ranked, k)
+            return _hits(gathered, _cascaded(asked.query, ranked, gathered, found), k)
 
         return await self._database.read(rank)
 
@@ -111,6 +111,24 @@ def _judged_by(plain: ranking.Ranking, widened: ranking.Ranking) -> ranking.Rank
     return replace(widened, evidence=np.array(own))
 
 
+def _cascaded(
+    query: str, ranked: ranking.Ranking, gathered: Gathered, found: bm25.Evidence
+) -> ranking.Ranking:
+    """The ranking after the keyword cascade, with the chunks of documents taking turns."""
+    refs = [gathered.refs[row] for row in ranked.rows.tolist()]
+    own = query_terms(query)
+    labels = {*own.exact, *(f"{prefix}*" for prefix in own.prefixes)}
+    columns = [at for at, term in enumerate(found.terms) if term in labels]
+    tiers = cascade.tiers(
+        query,
+        [gathered.record(ref).text for ref in refs],
+        [found.terms[at] for at in columns],
+        gathered.pool.frequencies[ranked.rows][:, columns],
+    )
+    documents = [gathered.chunks[r.id].source_id if r.kind is Kind.CHUNK else -1 for r in refs]
+    return cascade.ordered(ranked, tiers, np.array(documents, dtype=np.int64))
+
+
 def _hits(gathered: Gathered, ranked: ranking.Ranking, k: int) -> list[Hit]:
     rows = [_spoken_for(int(row), gathered) for row in ranked.rows]
     threshold = RELEVANT
@@ -120,17 +138,19 @@ def _hits(gathered: Gathered, ranked: ranking.Ranking, k: int) -> list[Hit]:
         ref = gathered.refs[rows[at]]
         fact = gathered.facts[ref.id] if ref.kind is Kind.FACT else None
         message = gathered.messages[ref.id] if ref.kind is Kind.MESSAGE else None
-        text, audience, said_at = _said(fact, message)
+        chunk = gathered.chunks[ref.id] if ref.kind is Kind.CHUNK else None
+        record = gathered.record(ref)
         hits.append(
             Hit(
                 ref=ref,
                 score=float(ranked.scores[at]),
                 evidence=float(ranked.evidence[at]),
-                text=text,
-                audience=audience,
-                said_at=said_at,
+                text=record.text,
+                audience=record.audience,
+                said_at=_said_at(record),
                 fact=fact,
                 message=message,
+                chunk=chunk,
                 signals=tuple((name, float(each[at])) for name, each in ranked.signals.items()),
             )
         )
@@ -146,11 +166,10 @@ def _spoken_for(row: int, gathered: Gathered) -> int:
     return int(same[0]) if len(same) else row
 
 
-def _said(fact: Fact | None, message: Message | None) -> tuple[str, Audience, datetime]:
-    if fact is not None:
-        return fact.text, fact.audience, fact.said_at
-    assert message is not None
-    return message.text, message.audience, message.sent_at
+def _said_at(record: Record) -> datetime:
+    if isinstance(record, Fact):
+        return record.said_at
+    return record.sent_at if isinstance(record, Message) else record.added_at
 
 
 def newest_readable(known: Sequence[Fact]) -> list[Fact]:

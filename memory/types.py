@@ -291,6 +291,11 @@ class Hit:
     signals: tuple[tuple[str, float], ...] = ()
     """What each signal gave, by name, for `--explain` and the trace."""
 
+    @property
+    def meaning(self) -> float:
+        """Its similarity to the query, in standard deviations above unrelated text."""
+        return dict(self.signals).get("meaning", 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class InboxEvent:

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from memory.chunking import Chunk
 from memory.store import audiences
-from memory.tables import ChunkRow, KnowledgeBaseRow, SourceDataRow, SourceRow
+from memory.tables import AudienceRow, ChunkRow, KnowledgeBaseRow, SourceDataRow, SourceRow
 from memory.types import Audience, Person, Readable, SourceChunk
 
 
@@ -173,9 +173,13 @@ def add(
     new: NewSource,
     contents: Contents,
     data: bytes,
+    size: int,
     now: datetime,
 ) -> int:
-    """Store a document whole; gives its id. Its chunks wait to be made findable."""
+    """Store a document whole; gives its id. Its chunks wait to be made findable.
+
+    `data` are the bytes to keep, empty for none, and `size` is that of the file.
+    """
     audience_id = audiences.ensure_id(session, base.audience)
     row = SourceRow(
         audience_id=audience_id,
@@ -184,7 +188,7 @@ def add(
         name=new.name,
         title=contents.title,
         media_type=contents.media_type,
-        size=len(data),
+        size=size,
         digest=contents.digest,
         pages=contents.pages,
         added_by=str(new.added_by),
@@ -194,8 +198,9 @@ def add(
     session.add(row)
     session.flush()
     assert row.id is not None
-    session.add(SourceDataRow(source_id=row.id, data=data))
-    session.flush()
+    if data:
+        session.add(SourceDataRow(source_id=row.id, data=data))
+        session.flush()
     rows = [
         {
             "audience_id": audience_id,
@@ -247,6 +252,22 @@ def listed(
     ]
 
 
+def everywhere(session: Session, audience: Audience, platform_id: str) -> list[Source]:
+    """The documents of one file of `audience`'s tenant, whatever place their base is for.
+
+    For the platform's own events, which nobody reads.
+    """
+    tenant = f"{audience.platform}:{audience.tenant}:"
+    rows = session.execute(
+        select(SourceRow.id, AudienceRow.name)
+        .join(AudienceRow, col(AudienceRow.id) == col(SourceRow.audience_id))
+        .where(SourceRow.platform_id == platform_id, _present())
+    )
+    found = [(id_, Audience.parse(name)) for id_, name in rows if name.startswith(tenant)]
+    places = Readable(frozenset(place for _, place in found))
+    return listed(session, places, ids=[id_ for id_, _ in found])
+
+
 def data(session: Session, source_id: int, readable: Readable) -> bytes | None:
     """The bytes of a readable document."""
     places = audiences.readable_ids(session, readable)
@@ -270,9 +291,7 @@ def hide(session: Session, source_id: int) -> None:
 def finish_removal(session: Session) -> int:
     """Delete the hidden documents that have no chunks left; gives how many."""
     done = session.execute(
-        delete(SourceRow)
-        .where(col(SourceRow.removed), ~_has_chunks())
-        .returning(col(SourceRow.id))
+        delete(SourceRow).where(col(SourceRow.removed), ~_has_chunks()).returning(col(SourceRow.id))
     )
     return len(done.all())
 
@@ -302,9 +321,7 @@ def chunks(session: Session, ids: Iterable[int], readable: Readable) -> dict[int
     rows = session.execute(
         select(ChunkRow, SourceRow)
         .join(SourceRow, col(SourceRow.id) == col(ChunkRow.source_id))
-        .where(
-            col(ChunkRow.id).in_(set(ids)), col(ChunkRow.audience_id).in_(places), _present()
-        )
+        .where(col(ChunkRow.id).in_(set(ids)), col(ChunkRow.audience_id).in_(places), _present())
     )
     return {
         chunk.id or 0: SourceChunk(

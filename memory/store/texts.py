@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
-from typing import Any
 
-from sqlalchemy import ColumnElement, literal, true
+from sqlalchemy import ColumnElement, true
 from sqlmodel import Session, col, select
 
 from memory.chunking import passage_of
@@ -32,11 +30,11 @@ def by_key(session: Session, keys: Iterable[int]) -> dict[int, str]:
     for kind, ids in wanted.items():
         table = _TABLES[kind]
         rows = session.execute(
-            select(*_columns(table)).where(col(table.id).in_(ids), _findable(table))
+            select(table.id, *_parts(table)).where(col(table.id).in_(ids), _findable(table))
         )
-        for id_, text, name in rows:
-            if text.strip():
-                found[Ref(kind, id_).key] = f"{name}: {text}" if name else text
+        found |= {
+            Ref(kind, id_).key: _join(kind, *parts) for id_, *parts in rows if parts[-1].strip()
+        }
     return found
 
 
@@ -52,19 +50,26 @@ def every_key(session: Session) -> Iterator[tuple[int, int]]:
             yield audience_id, Ref(kind, id_).key
 
 
-def _parts(table: _Table) -> tuple[Any, ...]:
-    """The columns that make the text, which comes last."""
-    return (ChunkRow.context, ChunkRow.columns, ChunkRow.text) if table is ChunkRow else (table.text,)
+def _parts(table: _Table) -> tuple[ColumnElement[str], ...]:
+    """What the text is made of, in the order of `_join`."""
+    if table is ChunkRow:
+        return col(ChunkRow.context), col(ChunkRow.columns), col(ChunkRow.text)  # type: ignore[return-value]
+    if table is MessageRow:
+        return col(MessageRow.author_name), col(MessageRow.text)  # type: ignore[return-value]
+    return (col(FactRow.text),)  # type: ignore[return-value]
 
 
-def _findable(table: _Table) -> ColumnElement[bool]:
-    return true() if table is FactRow else col(table.findable).is_(True)
-
-
-def _columns(table: type[FactRow] | type[MessageRow]) -> tuple[ColumnElement[Any], ...]:
-    """Id, text, and the name that stands before it.
+def _join(kind: Kind, *parts: str) -> str:
+    """One text of the parts.
 
     A message is found by who said it as well: without the name LoCoMo loses two points at 20.
     """
-    name = col(MessageRow.author_name) if table is MessageRow else literal("")
-    return col(table.id), col(table.text), name  # type: ignore[return-value]
+    if kind is Kind.CHUNK:
+        return passage_of(*parts)
+    return ": ".join(part for part in parts if part)
+
+
+def _findable(table: _Table) -> ColumnElement[bool]:
+    if table is MessageRow:
+        return col(MessageRow.findable).is_(True)
+    return col(ChunkRow.findable).is_(True) if table is ChunkRow else true()

@@ -90,6 +90,12 @@ def rate(session: Session, trace_id: int, asker: Person, rating: int) -> bool:
     return rated.scalar_one_or_none() is not None
 
 
+def rate_reply(session: Session, reply_id: int, asker: Person, rating: int) -> bool:
+    """As `rate`, for the trace that belongs to a reply."""
+    row = session.exec(select(TraceRow.id).where(TraceRow.reply_id == reply_id)).first()
+    return row is not None and rate(session, row, asker, rating)
+
+
 def derived_from(session: Session, sources: Iterable[Ref]) -> list[int]:
     """Ids of the replies that were made from any of the sources."""
     keys = {ref.key for ref in sources}

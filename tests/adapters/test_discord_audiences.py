@@ -452,3 +452,24 @@ async def test_a_token_reads_what_its_person_reads() -> None:
         async with running(double, Bench()) as bench:
             readable = await bench.platform.readable_by(person(alice.id))
         assert set(readable) == {direct_place(alice.id), at(general)}
+
+
+async def test_what_is_used_is_checked_again_right_before_it_is_used() -> None:
+    async with stage() as s:
+        thread = s.double.world.thread(s.general, "plans", s.alice, private=True)
+        lobby = s.double.world.channel(s.guild, "lobby")
+        dm = s.double.world.dm(s.alice)
+        async with running(s.double, Bench()) as bench:
+            await s.double.say(s.alice, dm, "?")
+            await until(lambda: len(bench.heard) == 1)
+            called = await s.double.slash(s.alice, s.general, "list")
+            await until(lambda: called.shown)
+            public = await ask(s, bench, s.alice, s.general)
+            thread.members.clear()  # and no event told of it
+            await s.double.set_overwrites(lobby, Overwrite(s.guild.id, False, deny=VIEW))
+            await ask(s, bench, s.bob, s.general)  # what was emitted before has come
+            for message in (bench.heard[0], bench.heard[1], public):
+                now = await bench.platform.still_readable(message, message.readable)
+                assert set(now) == set(message.readable) - {at(thread), at(lobby)}
+            assert at(thread) in bench.heard[0].readable
+            assert at(lobby) in public.readable

@@ -175,7 +175,7 @@ async def test_when_it_cannot_be_stored_the_asker_is_told_and_nothing_is_done() 
 async def test_a_message_waits_while_the_store_is_unavailable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("adapters.discord_recorder.RETRIES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("adapters.discord_recorder.PAUSES", (0.0,))
     async with stage() as s, running(s.double, Bench()) as bench:
         await until(lambda: bench.inbox.done)
         bench.inbox.broken = 3

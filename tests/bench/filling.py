@@ -162,7 +162,9 @@ def messages_and_facts(connection: Connection, count: int, texts: Sequence[str])
     """Messages a minute apart in the first room, and a fact in all the words of each."""
     for start in range(1, count + 1, _BLOCK):
         ids = range(start, min(start + _BLOCK, count + 1))
-        said = [(id_, texts[id_ % len(texts)], NOON - timedelta(minutes=count - id_)) for id_ in ids]
+        said = [
+            (id_, texts[id_ % len(texts)], NOON - timedelta(minutes=count - id_)) for id_ in ids
+        ]
         connection.execute(
             insert(MessageRow),
             [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -106,3 +107,44 @@ def _model() -> Model:
     """As the bundled one, with a mean about as long as its own: centring has its real cost."""
     mean = query_vectors(1)[0] * np.float32(0.9)
     return Model(filling.MODEL_ID, NAME, DIMENSION, Calibration(mean, 0.0, 0.1), serving=True)
+
+
+class Shelf:
+    """The stores of one run, each built in a folder when it is first wanted."""
+
+    def __init__(self, folder: Path, tell: Callable[[str], None] = lambda _: None) -> None:
+        """`tell` hears what is being built."""
+        self._folder = folder
+        self._tell = tell
+        self._built: dict[str, Store] = {}
+
+    def conversation(self, facts: int) -> Store:
+        """See `conversation`."""
+        return self._get(f"conversation-{facts}", lambda path: conversation(path, facts))
+
+    def vectors(self, sizes: Sequence[int] | Sizes) -> Store:
+        """See `vectors_only`."""
+        return self._get(f"vectors-{sum(sizes)}", lambda path: vectors_only(path, sizes))
+
+    def keywords(self, sizes: Sequence[int] | Sizes) -> Store:
+        """See `keywords_only`."""
+        return self._get(f"keywords-{sum(sizes)}", lambda path: keywords_only(path, sizes))
+
+    def let_go(self, store: Store) -> None:
+        """Close a store and delete it: a large one is wanted by one benchmark only."""
+        name = next(name for name, built in self._built.items() if built is store)
+        del self._built[name]
+        store.database.close()
+        shutil.rmtree(self._folder / name)
+
+    def close(self) -> None:
+        """Close every database and let go of the vectors."""
+        for store in self._built.values():
+            store.database.close()
+        self._built.clear()
+
+    def _get(self, name: str, build: Callable[[Path], Store]) -> Store:
+        if name not in self._built:
+            self._tell(f"building {name}")
+            self._built[name] = build(self._folder / name)
+        return self._built[name]

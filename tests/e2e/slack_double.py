@@ -41,6 +41,8 @@ class Fault:
     error: str = ""
     retry_after: int | None = None
     reset: bool = False
+    after: bool = False
+    """The call takes effect all the same."""
     details: Json = field(default_factory=dict)
 
 
@@ -226,6 +228,8 @@ class SlackDouble(SlackPeople):
         arguments = await _arguments(request)
         self.calls.append(Call(method, arguments))
         fault = self._next_fault(method)
+        if fault and fault.after:
+            METHODS[method](self.workspace, arguments)
         if fault and fault.reset:
             if request.transport:
                 request.transport.abort()

@@ -284,8 +284,15 @@ def _thread_summary(workspace: Workspace, channel: str, root: Json) -> Json:
 def replies(workspace: Workspace, arguments: Json) -> Json:
     channel = workspace.joined(arguments["channel"])
     found = workspace.thread(channel.id, arguments["ts"])
+    inclusive = str(arguments.get("inclusive", "")).lower() in ("true", "1")
     oldest = float(arguments.get("oldest") or 0)
-    kept = [m for m in found if float(m["ts"]) > oldest or m["ts"] == arguments["ts"]]
+    kept = [
+        message
+        for message in found
+        if message["ts"] == arguments["ts"]
+        or float(message["ts"]) > oldest
+        or (inclusive and float(message["ts"]) == oldest)
+    ]
     return _paged(_without_metadata(kept, arguments), arguments, "messages")
 
 

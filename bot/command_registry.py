@@ -1,0 +1,137 @@
+"""What commands there are: one registry for all platforms, and what a command is given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.i18n import Translator
+from bot.messages import IncomingMessage, Reply
+from memory.forgetting import Receipt
+from memory.long_term import Actor
+from memory.types import Audience, Fact, NewMessage, Person, Role
+
+YES = "--yes"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command as it was given."""
+
+    message: IncomingMessage
+    argument: str
+    confirmed: bool
+    """`--yes` was given, or a button pressed that stands for it."""
+    in_words: bool
+    """Said in plain words: act at once and offer Undo."""
+    say: Translator
+    time_zone: str
+
+    @property
+    def quoted(self) -> NewMessage | None:
+        """The message that a menu was opened on ("Remember this"), as it would be stored."""
+        given, message = self.message.arguments, self.message
+        if message.reply_to is None or "quoted_author" not in given:
+            return None
+        return NewMessage(
+            platform_id=message.reply_to,
+            audience=Audience.parse(given["quoted_audience"]),
+            conversation=message.conversation,
+            role=Role.USER,
+            author=Person.parse(given["quoted_author"]),
+            author_name=given.get("quoted_author_name", ""),
+            text=message.quoted,
+            sent_at=datetime.fromisoformat(given["quoted_sent_at"]),
+            permalink=given.get("quoted_permalink"),
+        )
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.message.author.person, self.message.author.is_admin)
+
+
+Run = Callable[[Request], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One entry of the registry."""
+
+    name: str
+    japanese: tuple[str, ...]
+    """Other words for it."""
+    argument: str
+    """What may follow, as shown in help; empty for nothing."""
+    summary: str
+    """One line, English; catalogues translate it."""
+    admin: bool = False
+    hidden: bool = False
+    """Behind a button: help and menus leave it out."""
+
+
+REGISTRY = (
+    Command("list", ("一覧", "facts"), "", "List what I know about you"),
+    Command("search", ("検索", "探す"), "WORDS", "Search what you may read"),
+    Command("remember", ("覚えて", "記憶"), "TEXT", "Remember something"),
+    Command("forget", ("忘れて", "削除"), "NUMBER… | WORDS | everything", "Forget something"),
+    Command(
+        "export", ("書き出し", "エクスポート"), "[json|markdown]", "Export what I know about you"
+    ),
+    Command("why", ("なぜ", "理由"), "[NUMBER]", "Show how the last answer came about"),
+    Command("pause", ("停止", "一時停止"), "[me]", "Stop storing here, or stop storing my words"),
+    Command("resume", ("再開",), "[me]", "Store again"),
+    Command("listen", ("傾聴",), "on | off", "Store everything said in this channel", admin=True),
+    Command("keep", ("残す",), "", "Keep the last answer as knowledge"),
+    Command("good", (), "[NUMBER]", "The last answer helped", hidden=True),
+    Command("bad", (), "[NUMBER]", "The last answer did not help", hidden=True),
+    Command("undo", ("取り消し", "元に戻す"), "", "Undo the last change"),
+    Command("help", ("ヘルプ", "使い方"), "", "Show this help"),
+)
+BY_WORD = {word: command for command in REGISTRY for word in (command.name, *command.japanese)}
+
+
+def told(message: IncomingMessage, text: str) -> NewMessage:
+    """The message as it is stored, with `text` for its words."""
+    said_by = message.author
+    return NewMessage(
+        platform_id=message.message_id,
+        audience=message.audience,
+        conversation=message.conversation,
+        role=Role.USER,
+        author=said_by.person,
+        author_name=said_by.display_name,
+        text=text,
+        sent_at=message.sent_at,
+        permalink=message.permalink,
+        revision=message.revision,
+        time_zone=said_by.time_zone,
+        mentions=message.references,
+    )
+
+
+def line(fact: Fact, request: Request) -> str:
+    """One fact as people see it: number, words, when it was said, and until when it held."""
+    said = request.say.date(fact.said_at, request.time_zone)
+    until = ""
+    if fact.valid_until is not None:
+        day = request.say.date(fact.valid_until, request.time_zone)
+        until = ", " + request.say("until {day}", day=day)
+    return f"- **{fact.id}** {fact.text} ({said}{until})"
+
+
+def receipt_text(receipt: Receipt, say: Translator) -> str:
+    """What went, for the person who asked."""
+    gone = say.plural("Forgotten: {count} fact", "Forgotten: {count} facts", receipt.facts)
+    blanked = say.plural("words in {count} message", "words in {count} messages", receipt.messages)
+    replies = say.plural("{count} reply of mine", "{count} replies of mine", len(receipt.replies))
+    parts = [gone, blanked, *([replies] if receipt.replies else [])]
+    return say(", ").join(parts) + say(".")
+
+
+def private(text: str) -> Reply:
+    return Reply(text, private=True)
+
+
+def join_lines(*lines: str) -> str:
+    return "\n".join(text for text in lines if text)

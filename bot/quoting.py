@@ -1,0 +1,118 @@
+"""Answers without a language model: the best records, quoted with who said them and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.i18n import Translator
+from bot.messages import Citation, IncomingMessage, Reply
+from memory.analysis import SELF, Question, Tense
+from memory.remembering import Remembered
+from memory.retrieve import RELEVANT
+from memory.types import Fact, Hit, Person, Ref
+
+QUOTED = 3
+"""Most records quoted."""
+
+CLOSE = 0.6
+"""How far below the best match another is still quoted beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads the answer, and how."""
+
+    person: Person
+    say: Translator
+    time_zone: str
+    references: tuple[tuple[str, Person], ...] = ()
+
+    @classmethod
+    def of(cls, message: IncomingMessage, say: Translator) -> Reader:
+        author = message.author
+        return cls(author.person, say, author.time_zone, message.references)
+
+
+def quotable(hits: Sequence[Hit], asked: Question, asker: Person) -> list[Hit]:
+    """The hits that answer the question well enough to be quoted, best first.
+
+    A question that asks for a certain attribute is never answered by another one: "Where do I
+    live?" not by a name, however alike the words are.
+    """
+    relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker)]
+    chosen = [hit for hit in relevant if hit.fact is not None] or relevant
+    return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
+
+
+def _answers(hit: Hit, asked: Question, asker: Person) -> bool:
+    if hit.fact is None:
+        return True
+    if asked.about == SELF and isinstance(hit.fact.subject, Person) and hit.fact.subject != asker:
+        return False  # "Where do I live?" is not answered by where somebody else lives
+    past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
+    if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
+        return False
+    return asked.fits(hit.fact.attribute)
+
+
+def without_model(
+    learned: Sequence[Remembered], used: Sequence[Hit], asked: Question, reader: Reader
+) -> Reply:
+    """The answer when there is no language model: quote, or say that nothing is known."""
+    say = reader.say
+    lines = [_acknowledge(item, say) for item in learned]
+    if used:
+        lines += [f"{quote(hit, reader)} [{n}]" for n, hit in enumerate(used, start=1)]
+    elif asked.is_question:
+        lines.append(say("I know nothing about that."))
+    elif asked.is_talk and not lines:
+        lines.append(say("Hello! Tell me something to remember, or ask me about it."))
+    elif not lines:
+        lines.append(say("I have no language model, so I only remember and find. I found nothing."))
+    return Reply("\n".join(lines))
+
+
+def _acknowledge(item: Remembered, say: Translator) -> str:
+    if item.known:
+        return say("I knew that already: {text}", text=item.fact.text)
+    if item.replaced is not None:
+        return say(
+            "Remembered: {text} (before: {old})", text=item.fact.text, old=item.replaced.text
+        )
+    return say("Remembered: {text}", text=item.fact.text)
+
+
+def quote(hit: Hit, reader: Reader) -> str:
+    """The words, who said them and when."""
+    text = " ".join(hit.text.split())
+    day = reader.say.date(hit.said_at, reader.time_zone)
+    fact: Fact | None = hit.fact
+    if fact is not None and fact.valid_until is not None:
+        end = reader.say.date(fact.valid_until, reader.time_zone)
+        day = f"{day}, {reader.say('until {day}', day=end)}"
+    return reader.say("“{text}” ({who}, {day})", text=text, who=_who(hit, reader), day=day)
+
+
+def _who(hit: Hit, reader: Reader) -> str:
+    speaker = hit.fact.speaker if hit.fact else hit.message.author if hit.message else None
+    if speaker is None:
+        return "Oboete"
+    if speaker == reader.person:
+        return reader.say("you")
+    names = {person: name for name, person in reader.references}
+    return names.get(speaker, speaker.name)
+
+
+def citations(
+    used: Sequence[Hit], numbers: Mapping[Ref, int], reader: Reader
+) -> tuple[Citation, ...]:
+    """Where the records that were used come from, by their numbers in the text."""
+    found = []
+    for hit in used:
+        link = hit.message.permalink if hit.message else None
+        if hit.fact is not None:
+            link = next((item.permalink for item in hit.fact.evidence if item.permalink), None)
+        day = reader.say.date(hit.said_at, reader.time_zone)
+        found.append(Citation(numbers[hit.ref], f"{_who(hit, reader)}, {day}", link))
+    return tuple(found)

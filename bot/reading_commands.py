@@ -1,0 +1,122 @@
+"""Commands that read: list, search, export, why, help."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from bot import export
+from bot.command_registry import REGISTRY, Request, Run, join_lines, line, private
+from bot.extract import Extractor
+from bot.messages import FileReply, Reply
+from memory.long_term import LongTermMemory
+from memory.types import Kind
+
+SEARCH_RESULTS = 10
+
+
+async def finish_reading(memory: LongTermMemory, extractor: Extractor, request: Request) -> str:
+    """Read what the person said so far; a sentence when some of it cannot be read yet."""
+    person = request.message.author.person
+    await extractor.drain(author=person)
+    left = await memory.unread(person)
+    if not left:
+        return ""
+    return request.say.plural(
+        "{count} message of yours is still being read.",
+        "{count} messages of yours are still being read.",
+        left,
+    )
+
+
+class ReadingCommands:
+    """Shows what is known, under the request's `readable`."""
+
+    def __init__(self, memory: LongTermMemory, extractor: Extractor) -> None:
+        self._memory = memory
+        self._extractor = extractor
+
+    def runs(self) -> dict[str, Run]:
+        """What each command runs, by name."""
+        return {
+            "list": self._list,
+            "search": self._search,
+            "export": self._export,
+            "why": self._why,
+            "help": self.help,
+        }
+
+    async def _list(self, request: Request) -> Reply:
+        note = await finish_reading(self._memory, self._extractor, request)
+        person, readable = request.message.author.person, request.message.readable
+        known = await self._memory.facts_about(person, readable)
+        if not known:
+            return private(join_lines(request.say("I know nothing about you yet."), note))
+        heading = request.say.plural(
+            "I know {count} thing about you:", "I know {count} things about you:", len(known)
+        )
+        lines = [line(fact, request) for fact in known]
+        return replace(private(join_lines(heading, *lines, note)), facts=tuple(known))
+
+    async def _search(self, request: Request) -> Reply:
+        if not request.argument:
+            return private(request.say("What shall I search for?"))
+        note = await finish_reading(self._memory, self._extractor, request)
+        hits = await self._memory.recall(
+            request.argument, request.message.readable, SEARCH_RESULTS, kinds=(Kind.FACT,)
+        )
+        found = [hit.fact for hit in hits if hit.fact is not None]
+        if not found:
+            return private(join_lines(request.say("I found nothing."), note))
+        lines = [line(fact, request) for fact in found]
+        return replace(private(join_lines(*lines, note)), facts=tuple(found))
+
+    async def _export(self, request: Request) -> Reply:
+        note = await finish_reading(self._memory, self._extractor, request)
+        person, readable = request.message.author.person, request.message.readable
+        known = await self._memory.facts_about(person, readable, past=True)
+        said = await self._memory.messages_of(person, readable)
+        if request.argument.lower() in {"markdown", "md"}:
+            data = export.to_markdown(person, known, said, request.say, request.time_zone)
+            file = FileReply("oboete-export.md", "text/markdown", data.encode())
+        else:
+            text = json.dumps(export.to_json(person, known, said), ensure_ascii=False, indent=2)
+            file = FileReply("oboete-export.json", "application/json", text.encode())
+        told = request.say.plural(
+            "Here is your export: {count} fact, and your own messages.",
+            "Here is your export: {count} facts, and your own messages.",
+            len(known),
+        )
+        return replace(private(join_lines(told, note)), file=file)
+
+    async def _why(self, request: Request) -> Reply:
+        number = int(request.argument) if request.argument.isdecimal() else None
+        asker, audience = request.message.author.person, request.message.here
+        trace = await self._memory.trace(asker, audience, number)
+        if trace is None:
+            return private(request.say("There is no answer of mine to explain here."))
+        hits = trace.steps.get("hits", [])
+        ids = [item["id"] for item in hits if item["kind"] == Kind.FACT.name.lower()]
+        known = {f.id: f for f in await self._memory.facts_by_id(ids, request.message.readable)}
+        lines = [
+            request.say("Searched for: {query}", query=trace.steps.get("query") or "–"),
+            request.say("Route: {route}", route=trace.steps.get("route", "–")),
+            request.say("Model calls: {calls}", calls=trace.steps.get("calls", 0)),
+            request.say("Milliseconds: {ms}", ms=trace.steps.get("ms", 0)),
+        ]
+        for item in hits:
+            mark = "✓" if item["used"] else "·"
+            fact = known.get(item["id"]) if item["kind"] == "fact" else None
+            text = fact.text if fact else f"{item['kind']} {item['id']}"
+            lines.append(f"{mark} {item['score']:+.2f} {text}")
+        return private("\n".join(f"- {text}" for text in lines))
+
+    async def help(self, request: Request) -> Reply:
+        lines = [request.say("Commands, after /memory:")]
+        for command in REGISTRY:
+            if command.hidden or (command.admin and not request.message.author.is_admin):
+                continue
+            usage = f"{command.name} {command.argument}".strip()
+            lines.append(f"- `{usage}`: {request.say(command.summary)}")
+        lines.append(request.say("In plain words: “remember that …”, “forget …”, “undo”."))
+        return private("\n".join(lines))

@@ -1,0 +1,1 @@
+"""Whole conversations as tests: what is said, and what is answered."""

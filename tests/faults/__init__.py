@@ -1,0 +1,1 @@
+"""What happens when a process dies or its surroundings fail."""
