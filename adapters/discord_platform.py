@@ -15,9 +15,9 @@ import discord
 
 from adapters.discord_audiences import PLATFORM, Audiences, place, place_of
 from adapters.discord_client import Client, intents, redirect
-from adapters.discord_commands import CommandSpec, digest, to_payload
+from adapters.discord_commands import CommandSpec
 from adapters.discord_delivery import Delivery
-from adapters.discord_events import Self, of_guild
+from adapters.discord_events import Self
 from adapters.discord_gap import Gap, own_ids
 from adapters.discord_incoming import Incoming
 from adapters.discord_interactions import Interactions
@@ -25,9 +25,9 @@ from adapters.discord_invite import (
     MESSAGE_CONTENT,
     SERVER_MEMBERS,
     explain_intents,
-    missing_intents,
 )
 from adapters.discord_recorder import GuildMessages, Recorder
+from adapters.discord_setup import Guilds, ask_for_missing_intents, sync_commands
 from adapters.discord_state import Hooks, KeyValue, Ledger, Rules
 from bot.errors import PlatformUnavailable
 from bot.messages import InboxEvent, IncomingMessage, ReplyStream
@@ -37,10 +37,6 @@ from memory.types import Person, Readable
 
 log = logging.getLogger(__name__)
 
-COMMANDS_HASH: Final = "discord.commands"
-"""Hash of the commands that Discord was last told of: it allows 200 creations a day."""
-GREETED: Final = "discord.greeted."
-"""+ guild id: the notice of what is stored was posted."""
 DELETED_PLACE_LIMIT: Final = 100_000
 
 
@@ -102,11 +98,11 @@ class DiscordPlatform:
         self._monotonic = monotonic
         self._live = asyncio.Event()
         self._ended = asyncio.Event()
-        self._greeting = asyncio.Lock()
         self._missing: tuple[str, ...] = ()
         self._recorder = Recorder(
             inbox=inbox, keep=keep, ledger=ledger, rules=rules, me=self._self, clock=clock
         )
+        self._guilds = Guilds(self._recorder, keep, clock)
         self._interactions = Interactions(
             recorder=self._recorder,
             keep=keep,
@@ -131,7 +127,7 @@ class DiscordPlatform:
         self._ended.clear()
         redirect(self._connection.api_url, self._connection.gateway_url)
         try:
-            self._wire(missing=await self._ask_for_missing_intents())
+            self._wire(missing=await ask_for_missing_intents(self._token))
             await self.client.login(self._token)
             await self._stay_connected()
         except discord.LoginFailure as refused:
@@ -188,13 +184,7 @@ class DiscordPlatform:
     # What the client tells (adapters.discord_client.Listener).
 
     async def setting_up(self) -> None:
-        payload = to_payload(self._commands)
-        current = f"{self.client.application_id}:{digest(payload)}"
-        if await self._keep.get(COMMANDS_HASH) != current:
-            assert self.client.application_id is not None
-            await self.client.http.bulk_upsert_global_commands(self.client.application_id, payload)
-            await self._keep.put(COMMANDS_HASH, current)
-            log.info("commands sent to Discord")
+        await sync_commands(self.client, self._commands, self._keep)
 
     def connected(self, live: bool) -> None:
         if live:
@@ -205,7 +195,7 @@ class DiscordPlatform:
 
     async def ready(self) -> None:
         for guild in self.client.guilds:
-            await self.joined(guild)
+            await self._guilds.joined(guild)
         await self._gap.read()
 
     async def said(self, message: discord.Message) -> None:
@@ -237,25 +227,10 @@ class DiscordPlatform:
         await self._interactions.handle(interaction)
 
     async def joined(self, guild: discord.Guild) -> None:
-        """Let the bot say, once in a guild, what is stored there and how to stop it."""
-        async with self._greeting:
-            await self._greet(guild)
-
-    async def _greet(self, guild: discord.Guild) -> None:
-        key = f"{GREETED}{guild.id}"
-        if guild.unavailable or await self._keep.get(key):
-            return
-        usual = [guild.system_channel] if guild.system_channel else []
-        for channel in [*usual, *guild.text_channels]:
-            mine = channel.permissions_for(guild.me)
-            if mine.view_channel and mine.send_messages:
-                await self._recorder.commit(of_guild("joined", guild.id, channel.id, self._clock()))
-                await self._keep.put(key, "yes")
-                return
+        await self._guilds.joined(guild)
 
     async def removed(self, guild_id: int) -> None:
-        await self._keep.put(f"{GREETED}{guild_id}", "")
-        await self._recorder.commit(of_guild("uninstalled", guild_id, guild_id, self._clock()))
+        await self._guilds.removed(guild_id)
 
     def thread_members_changed(self, thread_id: int) -> None:
         self._audiences.forget_thread_members(thread_id)
@@ -297,16 +272,6 @@ class DiscordPlatform:
             ledger=self._ledger,
             clock=self._clock,
         )
-
-    async def _ask_for_missing_intents(self) -> list[str]:
-        """Ask Discord what the application may have: asking the gateway for more ends at once."""
-        unprivileged = intents(message_content=False, members=False)
-        async with discord.Client(intents=unprivileged) as asking:
-            await asking.login(self._token)
-            missing = missing_intents(asking.application_flags)
-        for line in explain_intents(missing).splitlines():
-            log.warning("%s", line)
-        return missing
 
     async def _stay_connected(self) -> None:
         while not self.client.is_closed():

@@ -12,6 +12,7 @@ from adapters.slack_events import (
     SlackIdentity,
     channel_of,
     event_of,
+    moment,
     user_of_payload,
 )
 from adapters.slack_text import UNKNOWN, Names, ids_in
@@ -39,13 +40,15 @@ class SlackEnvelopes:
         self._redact = redact
 
     def bare(self, inbox: InboxEvent, kind: EventKind, **fields: Any) -> IncomingMessage:
+        # Slack's own clock, when there is one: it is compared with that of messages.
+        stamp = event_of(inbox.payload).get("event_ts")
         given: Json = {
             "platform": PLATFORM,
             "tenant": self._directory.tenant,
             "event_id": inbox.delivery,
             "kind": kind,
             "text": "",
-            "sent_at": inbox.received_at,
+            "sent_at": moment(stamp) if stamp else inbox.received_at,
             "readable": Readable(frozenset()),
         }
         return IncomingMessage(**(given | fields))

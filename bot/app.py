@@ -7,12 +7,12 @@ import contextlib
 import importlib.util
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import migrations
 from adapters.chat_stream import Timeouts
-from adapters.console_platform import ConsolePlatform, dm
+from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
 from adapters.embedded_models import EmbeddedEmbedder
 from adapters.ollama_models import OllamaChat, OllamaEmbedder, find_chat_model
 from adapters.openai_models import OpenAIChat, OpenAIEmbedder
@@ -20,6 +20,7 @@ from bot.commands import Commands
 from bot.dispatch import Dispatcher
 from bot.errors import BadSettings, BotFault
 from bot.extract import Extractor, StatementExtractor
+from bot.messages import Author, EventKind, IncomingMessage, Surface
 from bot.model_extract import ModelExtractor
 from bot.ports import ChatModel, Platform
 from bot.responder import Responder
@@ -44,6 +45,10 @@ DEFAULT_OLLAMA_EMBEDDER = "bge-m3"
 
 BACKGROUND_SECONDS = 5.0
 """How often background work looks for something to do."""
+
+
+NOBODY = Person(ConsolePlatform.name, DEFAULT_TENANT, "nobody")
+"""Asks where only the channel matters."""
 
 
 def system_clock() -> datetime:
@@ -317,3 +322,34 @@ async def run(app: App, *, http: bool) -> None:
 def make_platforms(app: App, *, http: bool) -> list[Platform]:
     """The platforms that have tokens."""
     return []
+
+
+async def question(
+    app: App, text: str, person: Person | None, channel: Audience | None, *, plain: bool = False
+) -> IncomingMessage:
+    """A question put on the command line, by a person in their DM or by anybody in a channel."""
+    place = channel if channel is not None else dm(person or NOBODY)
+    asker = person or replace(NOBODY, platform=place.platform, tenant=place.tenant)
+    now = app.clock()
+    return IncomingMessage(
+        platform=place.platform,
+        tenant=place.tenant,
+        event_id=f"cli-{now.timestamp()}",
+        kind=EventKind.MESSAGE,
+        surface=Surface.DM if channel is None else Surface.PUBLIC,
+        channel=str(place),
+        message_id=f"cli-{now.timestamp()}",
+        author=Author(
+            asker,
+            asker.name,
+            time_zone=app.settings.time_zone,
+            is_admin=str(asker) in app.settings.admins,
+        ),
+        text=text,
+        sent_at=now,
+        audience=place,
+        readable=await app.readable(person, channel),
+        conversation=f"cli-{now.timestamp()}",
+        locale=app.settings.locale,
+        plain=plain,
+    )

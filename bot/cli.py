@@ -13,25 +13,21 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from adapters.console_platform import DEFAULT_TENANT, NAME, clean, dm, printable
+from adapters.console_platform import DEFAULT_TENANT, NAME, clean, printable
 from bot import app as application
+from bot import batch, export
 from bot import doctor as examination
-from bot import export
 from bot.app import App
 from bot.errors import BadSettings, BotFault
 from bot.i18n import translator
-from bot.messages import (
-    Author,
-    EventKind,
-    IncomingMessage,
-    Reply,
-    Surface,
-)
+from bot.messages import EventKind, Reply
 from bot.settings import Settings, load
 from memory import maintenance
 from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
@@ -210,29 +206,8 @@ def chat(
 
 async def _command(app: App, person: Person, text: str) -> Reply:
     """Run a command of the registry as the person, in their own DM."""
-    now = app.clock()
-    message = IncomingMessage(
-        platform=person.platform,
-        tenant=person.tenant,
-        event_id=f"cli-{now.timestamp()}",
-        kind=EventKind.COMMAND,
-        surface=Surface.DM,
-        channel=str(dm(person)),
-        message_id=f"cli-{now.timestamp()}",
-        author=Author(
-            person,
-            person.name,
-            time_zone=app.settings.time_zone,
-            is_admin=str(person) in app.settings.admins,
-        ),
-        text=text,
-        sent_at=now,
-        audience=dm(person),
-        readable=await app.readable(person, None),
-        conversation=str(dm(person)),
-        locale=app.settings.locale,
-        private_reply=True,
-    )
+    message = await application.question(app, text, person, None)
+    message = replace(message, kind=EventKind.COMMAND, private_reply=True)
     return await app.commands.run(text, message, translator(app.settings.locale))
 
 
@@ -327,6 +302,64 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "audience": str(hit.audience),
         "said_at": export.instant(hit.said_at),
         "signals": dict(hit.signals),
+    }
+
+
+@cli.command()
+def ask(
+    question: Annotated[list[str] | None, typer.Argument(help="The question")] = None,
+    user: Annotated[str, typer.Option("--user", help="Who asks")] = "",
+    channel: Annotated[str, typer.Option("--channel", help="Where it is asked")] = "",
+    plain: Annotated[bool, typer.Option("--plain", help="One search, no rewriting")] = False,
+    file: Annotated[Path | None, typer.Option("--file", help="A file of questions")] = None,
+    to_csv: Annotated[Path | None, typer.Option("--csv", help="Report of --file")] = None,
+    to_md: Annotated[Path | None, typer.Option("--md", help="Report of --file")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """One answer, or a file of questions answered into reports; nothing is stored."""
+    if bool(user) == bool(channel):
+        raise typer.BadParameter("give either --user or --channel: it decides what is readable")
+    if bool(question) == bool(file):
+        raise typer.BadParameter("give either a question or --file")
+    if file is not None and to_csv is None:
+        raise typer.BadParameter("--file needs --csv")
+    asker = person_of(user) if user else None
+    place = channel_of(channel) if channel else None
+
+    async def work(app: App) -> None:
+        async def reply_to(text: str) -> Reply:
+            message = await application.question(app, clean(text), asker, place, plain=plain)
+            return await app.responder.ask(message)
+
+        if file is None or to_csv is None:
+            reply = await reply_to(" ".join(question or ()))
+            if as_json:
+                _print_json(_answer(reply))
+            else:
+                _print(reply.text)
+            return
+        questions = batch.read_questions(file)
+        rows = []
+        with typer.progressbar(length=len(questions), label="Answering", file=sys.stderr) as bar:
+            async for row in batch.answer_all(questions, reply_to, to_csv):
+                rows.append(row)
+                bar.update(1)
+        if to_md is not None:
+            to_md.write_text(batch.to_markdown(rows), encoding="utf-8")
+
+    _run(work)
+
+
+def _answer(reply: Reply) -> dict[str, Any]:
+    return {
+        "answer": reply.text,
+        "type": reply.route,
+        "base": reply.base,
+        "confidence": reply.confidence,
+        "sources": [
+            {"number": item.number, "label": item.label, "permalink": item.permalink}
+            for item in reply.citations
+        ],
     }
 
 

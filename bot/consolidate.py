@@ -8,7 +8,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import TypeVar
+
+from sqlmodel import Session
 
 from bot.errors import ModelUnavailable
 from bot.summaries import Summaries
@@ -125,20 +128,25 @@ class Consolidator:
 
     async def _expire(self, done: Round) -> None:
         """Messages first: a fact that outlives its message is marked, not lost."""
-        find: Sequence[tuple[str, Callable[..., list[int]], Callable[..., int]]] = (
-            ("expired_messages", retention.expired_messages, retention.expire_messages),
-            ("expired_facts", retention.expired_facts, retention.expire_facts),
+        done.expired_messages = await self._until_none(
+            retention.expired_messages, retention.expire_messages
         )
-        for name, expired, expire in find:
-            while True:
-                count = await self._database.write(
-                    lambda s, expired=expired, expire=expire: expire(  # type: ignore[misc]
-                        s, expired(s, self._limits, self._clock(), retention.BATCH)
-                    )
-                )
-                if not count:
-                    break
-                setattr(done, name, getattr(done, name) + count)
+        done.expired_facts = await self._until_none(retention.expired_facts, retention.expire_facts)
+
+    async def _until_none(
+        self,
+        find: Callable[[Session, Limits, datetime, int], list[int]],
+        expire: Callable[[Session, Sequence[int]], int],
+    ) -> int:
+        """Expire batch after batch, each in its own transaction. Counts records."""
+
+        def batch(session: Session) -> int:
+            return expire(session, find(session, self._limits, self._clock(), retention.BATCH))
+
+        total = 0
+        while count := await self._database.write(batch):
+            total += count
+        return total
 
     async def _count_expired(self, done: Round) -> None:
         now, everything = self._clock(), 1 << 40

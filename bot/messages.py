@@ -205,6 +205,12 @@ class Reply:
     """What was remembered, or known already, because of this message."""
     choices: tuple[Choice, ...] = ()
     file: FileReply | None = None
+    route: str = ""
+    """Where the answer came from, as in `bot.plan.Route`."""
+    base: str = ""
+    """The knowledge base that answered."""
+    confidence: float | None = None
+    """In that base, percent."""
     trace_id: int | None = None
     stored_id: int | None = None
     """Id of the stored reply."""

@@ -57,6 +57,8 @@ class _Work:
     message: IncomingMessage
     say: Translator
     asked: Question
+    keep: bool = True
+    """Store the exchange, if neither place nor person is paused."""
     started: float = field(default_factory=time.perf_counter)
     heard: Message | None = None
     learned: list[Remembered] = field(default_factory=list)
@@ -116,6 +118,18 @@ class Responder:
             log.warning("message %s was not answered: %s", message.event_id, error)
             fix = f" {error.fix}" if isinstance(error, BotFault) and error.fix else ""
             yield Reply(f"{error}{fix}", private=True, failed=True)
+
+    async def ask(self, message: IncomingMessage) -> Reply:
+        """Answer a question without storing anything: neither it, nor the reply, nor a trace.
+
+        Raises BotFault or MemoryFault.
+        """
+        say = translator(await self._locale(message))
+        reply = Reply("")
+        async for part in self._converse(message, say, keep=False):
+            if isinstance(part, Reply):
+                reply = part
+        return reply
 
     async def hear_only(self, message: IncomingMessage) -> None:
         """Store a message without answering: refused as busy, or read again after downtime."""
@@ -179,12 +193,13 @@ class Responder:
     # -- answering -------------------------------------------------------------------------------
 
     async def _converse(
-        self, message: IncomingMessage, say: Translator
+        self, message: IncomingMessage, say: Translator, *, keep: bool = True
     ) -> AsyncIterator[ReplyPart]:
-        work = _Work(message, _in_language_of(message, say), question(message.text))
+        work = _Work(message, _in_language_of(message, say), question(message.text), keep)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
-        work.heard = await self._hear(message)
-        work.learned = await self._learn(work.heard)
+        if keep:
+            work.heard = await self._hear(message)
+            work.learned = await self._learn(work.heard)
         if self._model is None:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._recall(work)
@@ -269,14 +284,16 @@ class Responder:
                 self._as_message(work.message, reply), learn=False, findable=work.by_model
             )
             stored_id = stored.message.id if stored is not None else None
-        trace_id = await self._memory.add_trace(
-            work.message.here,
-            work.message.author.person,
-            work.heard.id if work.heard else None,
-            stored_id,
-            self._steps(work),
-            sources if work.heard is not None else [],
-        )
+        trace_id: int | None = None
+        if work.keep:
+            trace_id = await self._memory.add_trace(
+                work.message.here,
+                work.message.author.person,
+                work.heard.id if work.heard else None,
+                stored_id,
+                self._steps(work),
+                sources if work.heard is not None else [],
+            )
         log.info(
             "answered %s: route=%s hits=%d used=%d learned=%d calls=%d ms=%d",
             work.message.event_id,
@@ -292,6 +309,7 @@ class Responder:
             reply,
             citations=citations(work.used, work.numbers(), work.reader),
             learned=learned,
+            route=work.route,
             trace_id=trace_id,
             stored_id=stored_id,
             private=reply.private or work.message.private_reply,

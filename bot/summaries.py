@@ -25,7 +25,7 @@ from memory.store import audiences, facts, messages, summaries
 from memory.store.database import Database
 from memory.store.summaries import About, Source, Summary
 from memory.store.text_keys import text_key
-from memory.tables import FactRow, MessageRow, SummaryRow
+from memory.tables import FactRow, MessageRow
 from memory.types import Audience, Kind, Person, Readable, Ref
 
 log = logging.getLogger(__name__)
@@ -147,11 +147,6 @@ def prompt(item: Wanted) -> list[Turn]:
 
 def _wanted(session: Session, audience: Audience) -> list[Wanted]:
     audience_id = audiences.ensure_id(session, audience)
-    have = set(
-        session.exec(
-            select(SummaryRow.kind, SummaryRow.about).where(SummaryRow.audience_id == audience_id)
-        )
-    )
     people = session.exec(
         select(FactRow.subject)
         .where(
@@ -168,13 +163,15 @@ def _wanted(session: Session, audience: Audience) -> list[Wanted]:
         .group_by(col(MessageRow.conversation))
         .having(func.count() >= ENOUGH_MESSAGES)
     ).all()
-    found = [_person(session, audience, p) for p in people if (About.PERSON.value, p) not in have]
-    found += [
-        _conversation(session, audience, c)
-        for c in conversations
-        if (About.CONVERSATION.value, c) not in have
-    ]
-    return found
+    found = [_person(session, audience, person) for person in people]
+    found += [_conversation(session, audience, conversation) for conversation in conversations]
+    return [item for item in found if not _is_made(session, item)]
+
+
+def _is_made(session: Session, item: Wanted) -> bool:
+    """True when there is a text from exactly these records."""
+    have = summaries.get(session, item.about, item.name, Readable.of(item.audience))
+    return any(set(made.sources) == {source.ref for source in item.sources} for made in have)
 
 
 def _person(session: Session, audience: Audience, name: str) -> Wanted:

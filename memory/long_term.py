@@ -29,6 +29,8 @@ from memory.store import (
     extraction,
     facts,
     messages,
+    reminders,
+    summaries,
     tombstones,
     traces,
 )
@@ -124,6 +126,7 @@ class LongTermMemory:
                 return Heard(stored, change)
             if before is not None:
                 forgetting.withdraw(session, before, now, Receipt(), gone=False)
+                summaries.drop_stale(session)
             audience_id = audiences.ensure_id(session, stored.audience)
             ref = Ref(Kind.MESSAGE, stored.id)
             records.reindex(session, audience_id, ref, now)
@@ -303,14 +306,18 @@ class LongTermMemory:
 
     async def forget_person(self, person: Person) -> Receipt:
         """Forget everything a person said, everywhere, and everything known about them."""
-        return await self._forget(
-            lambda s: forgetting.forget_person(s, person, self._ledger, self._clock())
-        )
+
+        def work(session: Session) -> Receipt:
+            reminders.remove_for_person(session, person)
+            return forgetting.forget_person(session, person, self._ledger, self._clock())
+
+        return await self._forget(work)
 
     async def source_deleted(self, audience: Audience, platform_id: str) -> Receipt | None:
         """The platform says that a message is gone; None when it was not stored."""
 
         def work(session: Session) -> Receipt | None:
+            reminders.remove_for_message(session, audience, platform_id)
             message = messages.find(session, audience, platform_id)
             if message is None:
                 return None
@@ -345,6 +352,7 @@ class LongTermMemory:
 
         def recorded(session: Session) -> R:
             receipt = work(session)
+            summaries.drop_stale(session)
             if isinstance(receipt, Receipt):
                 # before the commit: a ledger that names too much is safe, one too little is not
                 self._ledger.append(receipt.digests)

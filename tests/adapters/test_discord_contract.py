@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from adapters.discord_platform import GREETED, Connection, DiscordPlatform
+from adapters.discord_platform import Connection, DiscordPlatform
+from adapters.discord_setup import GREETED
 from adapters.discord_state import Hooks, Rules
 from bot.messages import EventKind, InboxEvent, IncomingMessage, Mention, Surface
 from tests.adapters.discord_fakes import COMMANDS, MemoryKeep, MemoryLedger, Time

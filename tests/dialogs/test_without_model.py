@@ -69,7 +69,9 @@ async def ask(settings: Settings, story: Story) -> list[str]:
 
 async def forget_second(settings: Settings, story: Story) -> None:
     async with application.opened(settings) as app:
-        (id_,) = app.database.inline("SELECT id FROM fact WHERE text LIKE ?", (f"%{story.unique[0]}%",))[0]
+        ((id_,),) = app.database.inline(
+            "SELECT id FROM fact WHERE text LIKE ?", (f"%{story.unique[0]}%",)
+        )
     await verify_dialog(settings, [(f"/forget {id_}", story.forgotten)])
 
 
@@ -254,7 +256,3 @@ async def test_a_dm_stays_in_the_dm_and_a_private_channel_in_the_channel(
     in_team = await converse(settings, question, channel="team", private=True)
     assert "4711" not in in_team[0]
     assert "Friday" in in_team[1]
-
-
-async def test_an_empty_line_gets_an_empty_answer(settings: Settings) -> None:
-    assert (await converse(settings, ["", "I like cats."]))[0] == ""
