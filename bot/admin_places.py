@@ -1,4 +1,4 @@
-"""The place that only administrators read: where a base or database is when nothing else is said."""
+"""The place that only administrators read: the default for knowledge bases and databases."""
 
 from __future__ import annotations
 

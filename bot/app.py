@@ -16,6 +16,8 @@ from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
 from adapters.embedded_models import EmbeddedEmbedder
 from adapters.ollama_models import OllamaChat, OllamaEmbedder, find_chat_model
 from adapters.openai_models import OpenAIChat, OpenAIEmbedder
+from bot.admin_places import with_admin_place
+from bot.app_platforms import make_platforms
 from bot.commands import Commands
 from bot.dispatch import Dispatcher
 from bot.errors import BadSettings, BotFault
@@ -23,14 +25,17 @@ from bot.extract import Extractor, StatementExtractor
 from bot.messages import Author, EventKind, IncomingMessage, Surface
 from bot.model_extract import ModelExtractor
 from bot.ports import ChatModel, Platform
+from bot.prompts import count_tokens
 from bot.responder import Responder
 from bot.settings import Settings
 from memory.directory import Directory, Place
 from memory.embedding import EmbeddingService
 from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
 from memory.index import VectorIndex
+from memory.knowledge import Knowledge
 from memory.long_term import LongTermMemory
 from memory.ports import Clock, Embedder
+from memory.reading import ReadingLimits
 from memory.redaction import redact
 from memory.store import lease
 from memory.store.database import Database
@@ -72,6 +77,7 @@ class App:
     responder: Responder
     dispatcher: Dispatcher
     clock: Clock
+    knowledge: Knowledge
 
     async def readable(self, person: Person | None, channel: Audience | None) -> Readable:
         """What may be read from the terminal, in a channel or in the DM of a person.
@@ -83,9 +89,10 @@ class App:
                 return await self.directory.readable_in(channel)
             return Readable.of(channel)
         assert person is not None
+        own = Readable.of(dm(person))
         if person.platform == ConsolePlatform.name:
-            return await self.directory.readable_in_dm(person, dm(person))
-        return Readable.of(dm(person))
+            own = await self.directory.readable_in_dm(person, dm(person))
+        return with_admin_place(own, person, self.settings.admins)
 
 
 @contextlib.asynccontextmanager
@@ -110,6 +117,15 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
         closing.push_async_callback(embedding.close)
         memory = LongTermMemory(database, index, embedding, ledger, clock)
         directory = Directory(database, clock)
+        await directory.load()
+        knowledge = Knowledge(
+            database,
+            embedding,
+            ledger,
+            clock,
+            embedder.count_tokens if isinstance(embedder, EmbeddedEmbedder) else count_tokens,
+            limits=ReadingLimits(max_bytes=settings.source_megabytes << 20),
+        )
         model = await make_chat_model(settings)
         if model is not None:
             closing.push_async_callback(model.close)
@@ -141,6 +157,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             responder,
             dispatcher,
             clock,
+            knowledge,
         )
 
 
@@ -218,6 +235,7 @@ async def serving(app: App, platforms: Sequence[Platform]) -> AsyncIterator[None
         asyncio.create_task(_renew(app, holder)),
         asyncio.create_task(app.dispatcher.run({p.name: p for p in platforms})),
         asyncio.create_task(_repeat("embed what waits", app.memory.embedding.drain)),
+        asyncio.create_task(_repeat("take in documents", app.knowledge.work_off)),
         asyncio.create_task(
             _repeat("read what waits", lambda: app.extractor.drain(everything=False))
         ),
@@ -307,7 +325,9 @@ def migrate(settings: Settings) -> None:
 
 async def run(app: App, *, http: bool) -> None:
     """Serve every platform that has tokens, until stopped. Raises BadSettings without any."""
-    platforms = make_platforms(app, http=http)
+    platforms = make_platforms(
+        app.settings, app.memory, app.directory, app.dispatcher, app.clock, http=http
+    )
     if not platforms:
         raise BadSettings(
             "No platform has tokens.",
@@ -317,11 +337,6 @@ async def run(app: App, *, http: bool) -> None:
     async with serving(app, platforms), asyncio.TaskGroup() as group:
         for platform in platforms:
             group.create_task(platform.run())
-
-
-def make_platforms(app: App, *, http: bool) -> list[Platform]:
-    """The platforms that have tokens."""
-    return []
 
 
 async def question(

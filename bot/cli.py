@@ -21,8 +21,10 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from adapters.console_platform import DEFAULT_TENANT, NAME, clean, printable
+from adapters.discord_invite import application_id, invite_text
+from adapters.slack_manifest import manifest
 from bot import app as application
-from bot import batch, export
+from bot import batch, export, knowledge_cli
 from bot import doctor as examination
 from bot.app import App
 from bot.errors import BadSettings, BotFault
@@ -50,6 +52,9 @@ facts_cli = typer.Typer(
     help="What is known about a person.", no_args_is_help=True, rich_markup_mode=None
 )
 cli.add_typer(facts_cli, name="facts")
+cli.add_typer(knowledge_cli.sources_cli, name="sources")
+cli.command()(knowledge_cli.ingest)
+cli.command()(knowledge_cli.bases)
 
 
 def main() -> NoReturn:
@@ -58,7 +63,7 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
-        code = cli(standalone_mode=False)
+        code = cli(standalone_mode=False, obj=_shell())
     except typer.Exit as error:
         code = error.exit_code
     except (BadSettings, LeaseHeld, SchemaMismatch) as error:
@@ -138,6 +143,10 @@ def _print(text: str) -> None:
 
 def _print_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, indent=2))  # noqa: T201
+
+
+def _shell() -> knowledge_cli.Shell:
+    return knowledge_cli.Shell(_run, _print, _print_json, person_of, channel_of)
 
 
 # -- who and where -------------------------------------------------------------------------------
@@ -361,6 +370,38 @@ def _answer(reply: Reply) -> dict[str, Any]:
             for item in reply.citations
         ],
     }
+
+
+# -- installation --------------------------------------------------------------------------------
+
+slack_cli = typer.Typer(
+    help="Installing Oboete in Slack.", no_args_is_help=True, rich_markup_mode=None
+)
+discord_cli = typer.Typer(
+    help="Installing Oboete in Discord.", no_args_is_help=True, rich_markup_mode=None
+)
+cli.add_typer(slack_cli, name="slack")
+cli.add_typer(discord_cli, name="discord")
+
+
+@slack_cli.command("manifest")
+def slack_manifest(
+    request_url: Annotated[str, typer.Option("--request-url", help="For `run --http`")] = "",
+) -> None:
+    """Print the app manifest."""
+    _print_json(manifest(request_url=request_url or None))
+
+
+@discord_cli.command("invite")
+def discord_invite() -> None:
+    """Print the link that adds Oboete to a server."""
+    token = _settings().discord_token.get_secret_value()
+    if not token:
+        raise BadSettings("DISCORD_TOKEN is not set.", fix="Copy it from the Bot page.")
+    try:
+        _print(invite_text(application_id(token)))
+    except ValueError as error:
+        raise BadSettings(f"DISCORD_TOKEN: {error}", fix="Copy it again.") from error
 
 
 # -- operations ----------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """What the commands need of the program around them."""
+    """What the commands need of the program around them: the object of their context."""
 
     run: Run
     print: Callable[[str], None]
@@ -61,99 +61,111 @@ Channel = Annotated[str, typer.Option("--channel", help="The place that may read
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON")]
 
 
-def register(cli: typer.Typer, shell: Shell) -> None:
-    """Add the commands to the program."""
-    sources_cli = typer.Typer(
-        help="The documents of knowledge bases.", no_args_is_help=True, rich_markup_mode=None
-    )
-    cli.add_typer(sources_cli, name="sources")
+sources_cli = typer.Typer(
+    help="The documents of knowledge bases.", no_args_is_help=True, rich_markup_mode=None
+)
 
-    @cli.command()
-    def ingest(
-        paths: Paths, base: Base, user: User = "", channel: Channel = "", as_json: AsJson = False
-    ) -> None:
-        """Add documents to a knowledge base; run it again to go on or to take over changes."""
-        files = expand(paths)
+
+def ingest(
+    ctx: typer.Context,
+    paths: Paths,
+    base: Base,
+    user: User = "",
+    channel: Channel = "",
+    as_json: AsJson = False,
+) -> None:
+    """Add documents to a knowledge base; run it again to go on or to take over changes."""
+    shell: Shell = ctx.obj
+    files = expand(paths)
+    by = shell.person_of(user) if user else OPERATOR
+    place = shell.channel_of(channel) if channel else None
+    results = shell.run(lambda app: _ingest(app, shell, files, base, place, by, quiet=as_json))
+    if as_json:
+        shell.print_json({"files": [_result(path, got) for path, got in results]})
+    if any(isinstance(got, UnreadableDocument) for _, got in results):
+        raise typer.Exit(1)
+
+
+def bases(
+    ctx: typer.Context, user: User = "", channel: Channel = "", as_json: AsJson = False
+) -> None:
+    """List knowledge bases, who can read each, and how much is in it."""
+    shell: Shell = ctx.obj
+
+    async def work(app: App) -> list[KnowledgeBase]:
+        return await app.knowledge.bases(await _readable(app, shell, user, channel))
+
+    found = shell.run(work)
+    if as_json:
+        shell.print_json({"bases": [_base(base) for base in found]})
+        return
+    for base in found:
+        shell.print(
+            f"{base.name}  {base.sources} documents, {base.chunks} chunks"
+            f"  readable in {base.audience}"
+        )
+
+
+@sources_cli.command("list")
+def sources_list(
+    ctx: typer.Context,
+    base: Annotated[str, typer.Option("--base", help="Of this base only")] = "",
+    user: User = "",
+    channel: Channel = "",
+    as_json: AsJson = False,
+) -> None:
+    """List documents."""
+    shell: Shell = ctx.obj
+
+    async def work(app: App) -> list[Source]:
+        readable = await _readable(app, shell, user, channel)
+        if not base:
+            return await app.knowledge.sources(readable)
+        named = await app.knowledge.bases(readable, name=base)
+        return [
+            source
+            for one in named
+            for source in await app.knowledge.sources(readable, base_id=one.id)
+        ]
+
+    found = shell.run(work)
+    if as_json:
+        shell.print_json({"sources": [_source(source) for source in found]})
+        return
+    for source in found:
+        shell.print(
+            f"{source.id}  {source.name}  {source.base}  {source.pages} pages,"
+            f" {source.chunks} chunks, {source.size} bytes  {source.added_at.date()}"
+            f"  {source.added_by}"
+        )
+
+
+@sources_cli.command("remove")
+def sources_remove(
+    ctx: typer.Context,
+    ids: Annotated[list[int], typer.Argument(help="Numbers from `oboete sources list`")],
+    user: User = "",
+) -> None:
+    """Remove documents with everything that was made from them."""
+    shell: Shell = ctx.obj
+
+    async def work(app: App) -> int:
+        readable = await _readable(app, shell, user, "")
         by = shell.person_of(user) if user else OPERATOR
-        place = shell.channel_of(channel) if channel else None
-        results = shell.run(lambda app: _ingest(app, shell, files, base, place, by, quiet=as_json))
-        if as_json:
-            shell.print_json({"files": [_result(path, got) for path, got in results]})
-        if any(isinstance(got, UnreadableDocument) for _, got in results):
-            raise typer.Exit(1)
+        is_admin = not user or str(by) in app.settings.admins
+        removed = 0
+        for number in ids:
+            try:
+                await app.knowledge.remove(number, by, readable, is_admin=is_admin)
+            except NotPermitted:
+                shell.print(f"{number}: there is no such document that is yours to remove.")
+            else:
+                removed += 1
+                shell.print(f"{number}: removed.")
+        return removed
 
-    @cli.command()
-    def bases(user: User = "", channel: Channel = "", as_json: AsJson = False) -> None:
-        """List knowledge bases, who can read each, and how much is in it."""
-
-        async def work(app: App) -> list[KnowledgeBase]:
-            return await app.knowledge.bases(await _readable(app, shell, user, channel))
-
-        found = shell.run(work)
-        if as_json:
-            shell.print_json({"bases": [_base(base) for base in found]})
-            return
-        for base in found:
-            shell.print(
-                f"{base.name}  {base.sources} documents, {base.chunks} chunks"
-                f"  readable in {base.audience}"
-            )
-
-    @sources_cli.command("list")
-    def sources_list(
-        base: Annotated[str, typer.Option("--base", help="Of this base only")] = "",
-        user: User = "",
-        channel: Channel = "",
-        as_json: AsJson = False,
-    ) -> None:
-        """List documents."""
-
-        async def work(app: App) -> list[Source]:
-            readable = await _readable(app, shell, user, channel)
-            if not base:
-                return await app.knowledge.sources(readable)
-            named = await app.knowledge.bases(readable, name=base)
-            return [
-                source
-                for one in named
-                for source in await app.knowledge.sources(readable, base_id=one.id)
-            ]
-
-        found = shell.run(work)
-        if as_json:
-            shell.print_json({"sources": [_source(source) for source in found]})
-            return
-        for source in found:
-            shell.print(
-                f"{source.id}  {source.name}  {source.base}  {source.pages} pages,"
-                f" {source.chunks} chunks, {source.size} bytes  {source.added_at.date()}"
-                f"  {source.added_by}"
-            )
-
-    @sources_cli.command("remove")
-    def sources_remove(
-        ids: Annotated[list[int], typer.Argument(help="Numbers from `oboete sources list`")],
-        user: User = "",
-    ) -> None:
-        """Remove documents with everything that was made from them."""
-
-        async def work(app: App) -> int:
-            readable = await _readable(app, shell, user, "")
-            by = shell.person_of(user) if user else OPERATOR
-            is_admin = not user or str(by) in app.settings.admins
-            removed = 0
-            for number in ids:
-                try:
-                    await app.knowledge.remove(number, by, readable, is_admin=is_admin)
-                except NotPermitted:
-                    shell.print(f"{number}: there is no such document that is yours to remove.")
-                else:
-                    removed += 1
-                    shell.print(f"{number}: removed.")
-            return removed
-
-        if shell.run(work) < len(ids):
-            raise typer.Exit(1)
+    if shell.run(work) < len(ids):
+        raise typer.Exit(1)
 
 
 def expand(paths: Sequence[str]) -> list[Path]:
@@ -245,7 +257,6 @@ async def _embed(app: App, shell: Shell, *, quiet: bool) -> None:
     left = await embedding.waiting()
     if left and not quiet:
         shell.print(f"{left} texts wait for the embedding model; keywords find them already.")
-    await app.knowledge.refresh_means()
 
 
 @contextmanager

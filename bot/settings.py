@@ -74,6 +74,9 @@ class Settings(BaseSettings):
     index_megabytes: int = Field(
         1024, ge=16, description="Memory for vectors; more than the largest channel needs"
     )
+    source_megabytes: int = Field(
+        50, ge=1, description="Largest document that is taken in, kept with its text"
+    )
     locale: str = Field(
         default_factory=lambda: _system_language(),
         description="Language of command replies where none is known; default: the system's",
@@ -103,7 +106,26 @@ class Settings(BaseSettings):
         SecretStr(""), validation_alias=_plain("DISCORD_TOKEN"), description="Bot token"
     )
 
-    @field_validator("admins", mode="before")
+    slack_api_url: str = Field(
+        "https://slack.com/api/", description="Slack's Web API, or a proxy or stand-in for it"
+    )
+    slack_http_host: str = Field("127.0.0.1", description="Where `oboete run --http` listens")
+    slack_http_port: int = Field(3000, ge=0, le=65535, description="Port of `oboete run --http`")
+    discord_api_url: str = Field("", description="Discord's REST API, if not its own")
+    discord_gateway_url: str = Field("", description="Discord's gateway, if not its own")
+    discord_threads: bool = Field(
+        True, description="Answer a mention on Discord in a thread; else as a reply in place"
+    )
+    allow_channels: Names = Field((), description="Channel ids it talks in; empty: all")
+    deny_channels: Names = Field((), description="Channel ids it never talks in")
+    allow_users: Names = Field((), description="User ids it talks with; empty: all")
+    deny_users: Names = Field((), description="User ids it never talks with")
+    redact_phone_numbers: bool = Field(False, description="Redact phone numbers as well")
+    redact_postal_codes: bool = Field(False, description="Redact postal codes as well")
+
+    @field_validator(
+        "admins", "allow_channels", "deny_channels", "allow_users", "deny_users", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

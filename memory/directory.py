@@ -25,12 +25,17 @@ class Directory:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._listening: set[Audience] = set()
 
     async def place(self, audience: Audience) -> Place:
         return await self._database.read(lambda s: places.place(s, audience))
 
     async def set_place(self, audience: Audience, chosen: Place) -> None:
         await self._database.write(lambda s: places.set_place(s, audience, chosen))
+        if chosen.listen and not chosen.paused:
+            self._listening.add(audience)
+        else:
+            self._listening.discard(audience)
 
     async def preferences(self, person: Person) -> Preferences:
         return await self._database.read(lambda s: places.preferences(s, person))
@@ -67,12 +72,24 @@ class Directory:
         """A value that the installation keeps for itself."""
         return await self._database.read(lambda s: places.get_value(s, key))
 
-    async def set(self, key: str, value: str) -> None:
+    async def put(self, key: str, value: str) -> None:
         await self._database.write(lambda s: places.set_value(s, key, value))
+
+    async def keys(self, prefix: str) -> list[str]:
+        """The keys that begin with `prefix`, in order."""
+        return await self._database.read(lambda s: places.value_keys(s, prefix))
+
+    def listens(self, audience: Audience) -> bool:
+        """True where everything said is wanted; answered from memory, so at once."""
+        return audience in self._listening
+
+    async def load(self) -> None:
+        """Read what must be known at once."""
+        self._listening = set(await self._database.read(places.listening_places))
 
     async def lock_tenant(self, platform: str, tenant: str) -> None:
         """Oboete was uninstalled there: its places are closed until the tenant is erased."""
-        await self.set(f"{LOCKED}{platform}:{tenant}", self._clock().isoformat())
+        await self.put(f"{LOCKED}{platform}:{tenant}", self._clock().isoformat())
 
     async def locked_since(self, platform: str, tenant: str) -> datetime | None:
         """When the tenant uninstalled Oboete; None for one that uses it."""

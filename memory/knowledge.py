@@ -121,6 +121,10 @@ class Knowledge:
         """Readable bases, by name; several may share a name, each in its own place."""
         return await self._database.read(lambda s: sources.bases(s, readable, name=name))
 
+    async def places(self) -> Readable:
+        """Every place that has a base: for the owner of the machine, who holds the file anyway."""
+        return await self._database.read(sources.places)
+
     async def collect(self, base: KnowledgeBase, collects: bool) -> None:
         """Choose whether files posted in the base's place are added without being asked for."""
         await self._database.write(lambda s: sources.set_collects(s, base.id, collects))

@@ -28,6 +28,7 @@ from memory.store import (
     audiences,
     extraction,
     facts,
+    inbox,
     messages,
     reminders,
     summaries,
@@ -411,3 +412,29 @@ class LongTermMemory:
         if len(found) < len(ids) or not all(message.text.strip() for message in found.values()):
             return None
         return found[ids[0]], found[ids[1]]
+
+    # -- what platforms ask when they look for what they missed ----------------------------------
+
+    async def last_received(self, platform: str) -> datetime | None:
+        """When the platform's last event came; None before the first."""
+        return await self._database.read(lambda s: inbox.last_received(s, platform))
+
+    async def active_conversations(
+        self, platform: str, since: datetime
+    ) -> dict[str, dict[str, str]]:
+        """Conversations with messages since then: revision by the platform's message id."""
+        return await self._database.read(lambda s: messages.active(s, platform, since))
+
+    async def stored_in(self, audience: Audience, limit: int) -> list[tuple[str, str]]:
+        """(conversation, platform id) of people's messages in a place, newest first."""
+        return await self._database.read(lambda s: messages.stored_in(s, audience, limit))
+
+    async def knows(self, audience: Audience, platform_id: str) -> bool:
+        """True when the message is stored, or waits in the inbox."""
+
+        def find(session: Session) -> bool:
+            if messages.find(session, audience, platform_id) is not None:
+                return True
+            return inbox.mentions(session, audience.platform, audience.tenant, platform_id)
+
+        return await self._database.read(find)

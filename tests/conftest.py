@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import migrations
+from adapters.embedded_models import EmbeddedEmbedder
+from bot import app as application
+from bot.settings import Settings
 from memory.store.database import Database
 from tests.fakes import Desk, FakeEmbedder, Mind, SettableClock
 
@@ -79,3 +83,25 @@ async def mind(
 def desk(mind: Mind) -> Desk:
     """The conversation core without a language model."""
     return Desk.over(mind)
+
+
+@pytest.fixture(scope="session")
+def embedded() -> EmbeddedEmbedder:
+    """The bundled model, loaded once."""
+    return EmbeddedEmbedder()
+
+
+@pytest.fixture(scope="session")
+def prepared(
+    tmp_path_factory: pytest.TempPathFactory, embedded: EmbeddedEmbedder
+) -> Path:
+    """A data folder in which the bundled model has been measured: that takes seconds."""
+    folder = tmp_path_factory.mktemp("prepared")
+    settings = Settings(data_dir=folder, embedder="embedded", chat_model="none")
+
+    async def prepare() -> None:
+        async with application.opened(settings):
+            pass
+
+    asyncio.run(prepare())
+    return folder

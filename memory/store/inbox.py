@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, update
+from sqlalchemy import String, cast, delete, func, insert, update
 from sqlmodel import Session, col, select
 
 from memory.tables import ClaimRow, InboxRow
@@ -96,6 +96,26 @@ def forget_before(session: Session, moment: datetime) -> int:
     )
     session.execute(delete(ClaimRow).where(col(ClaimRow.claimed_at) < moment))
     return len(gone.scalars().all())
+
+
+def last_received(session: Session, platform: str) -> datetime | None:
+    """When the platform's last event came."""
+    return session.exec(
+        select(func.max(InboxRow.received_at)).where(InboxRow.platform == platform)
+    ).one()
+
+
+def mentions(session: Session, platform: str, tenant: str, message_id: str) -> bool:
+    """True when an event that is not handled yet names the message."""
+    found = session.exec(
+        select(InboxRow.id).where(
+            col(InboxRow.done_at).is_(None),
+            InboxRow.platform == platform,
+            InboxRow.tenant == tenant,
+            cast(col(InboxRow.payload), String).contains(message_id, autoescape=True),
+        )
+    ).first()
+    return found is not None
 
 
 def depth(session: Session) -> int:

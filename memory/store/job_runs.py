@@ -39,9 +39,7 @@ def baseline(session: Session, job: str, slot: str, now: datetime) -> bool:
     """Note that the job exists as from this slot; False when it has a history already."""
     if latest(session, job) is not None:
         return False
-    session.add(
-        JobRunRow(job=job, slot=slot, started_at=now, finished_at=now, outcome=BASELINE)
-    )
+    session.add(JobRunRow(job=job, slot=slot, started_at=now, finished_at=now, outcome=BASELINE))
     session.flush()
     return True
 
@@ -106,3 +104,26 @@ def _to_run(row: JobRunRow) -> JobRun:
     return JobRun(
         row.job, row.slot, row.attempts, row.started_at, row.finished_at, row.outcome, row.counts
     )
+
+
+LATEST = "latest"
+"""Slot of the one entry of a job that runs every few seconds."""
+
+
+def note(
+    session: Session,
+    job: str,
+    outcome: str,
+    counts: Mapping[str, int],
+    started_at: datetime,
+    finished_at: datetime,
+) -> None:
+    """Keep the last run of a job that runs every few seconds, in place of the one before."""
+    row = session.exec(
+        select(JobRunRow).where(JobRunRow.job == job, JobRunRow.slot == LATEST)
+    ).first() or JobRunRow(job=job, slot=LATEST, started_at=started_at)
+    row.attempts += 1
+    row.started_at, row.finished_at = started_at, finished_at
+    row.outcome, row.counts = outcome, dict(counts)
+    session.add(row)
+    session.flush()

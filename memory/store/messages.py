@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from memory.store import audiences
 from memory.store.text_keys import text_key
-from memory.tables import MessageRow
+from memory.tables import AudienceRow, MessageRow
 from memory.types import Audience, Message, NewMessage, Person, Readable, Role, Span
 
 BLANK = " "
@@ -134,6 +135,37 @@ def same_words(session: Session, message: Message) -> list[int]:
         .order_by(col(MessageRow.id).desc())
     )
     return [id_ for id_ in rows if id_ is not None]
+
+
+def stored_in(session: Session, audience: Audience, limit: int) -> list[tuple[str, str]]:
+    """(conversation, platform id) of people's messages in a place, newest first."""
+    ids = audiences.readable_ids(session, Readable.of(audience))
+    rows = session.exec(
+        select(MessageRow.conversation, MessageRow.platform_id)
+        .where(col(MessageRow.audience_id).in_(ids), MessageRow.role == Role.USER.value)
+        .order_by(col(MessageRow.sent_at).desc(), col(MessageRow.id).desc())
+        .limit(limit)
+    )
+    return [(conversation, platform_id) for conversation, platform_id in rows]
+
+
+def active(session: Session, platform: str, since: datetime) -> dict[str, dict[str, str]]:
+    """Conversations of a platform with messages since then: revision by platform id of people's
+    messages, by conversation. For the platform's own look at what it missed.
+    """
+    rows = session.exec(
+        select(MessageRow.conversation, MessageRow.platform_id, MessageRow.revision)
+        .join(AudienceRow, col(AudienceRow.id) == col(MessageRow.audience_id))
+        .where(
+            col(AudienceRow.name).startswith(f"{platform}:", autoescape=True),
+            MessageRow.role == Role.USER.value,
+            MessageRow.sent_at >= since,
+        )
+    )
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for conversation, platform_id, revision in rows:
+        found[conversation][platform_id] = revision
+    return dict(found)
 
 
 def blank(session: Session, message_id: int, spans: Sequence[Span]) -> str:

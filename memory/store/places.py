@@ -94,3 +94,21 @@ def get_value(session: Session, key: str) -> str | None:
 def set_value(session: Session, key: str, value: str) -> None:
     session.merge(KeyValueRow(key=key, value=value))
     session.flush()
+
+
+def value_keys(session: Session, prefix: str) -> list[str]:
+    """The keys that begin with `prefix`, in order."""
+    rows = session.exec(
+        select(KeyValueRow.key)
+        .where(col(KeyValueRow.key).startswith(prefix, autoescape=True))
+        .order_by(col(KeyValueRow.key))
+    )
+    return list(rows)
+
+
+def listening_places(session: Session) -> list[Audience]:
+    """Places in which everything said is stored."""
+    rows = session.exec(
+        select(PlaceRow.audience).where(col(PlaceRow.listen), ~col(PlaceRow.paused))
+    )
+    return [Audience.parse(name) for name in rows]

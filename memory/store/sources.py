@@ -87,11 +87,7 @@ def ensure_base(
 ) -> KnowledgeBase:
     """The place's base of that name, made now if it is new."""
     place = audiences.ensure_id(session, audience)
-    known = _bases(
-        session,
-        {place: audience},
-        KnowledgeBaseRow.name_key == name_key(name),  # type: ignore[arg-type]
-    )
+    known = bases(session, Readable.of(audience), name=name)
     if known:
         return known[0]
     row = KnowledgeBaseRow(
@@ -123,11 +119,11 @@ def bases(
 
 
 def _bases(
-    session: Session, places: Mapping[int, Audience], *conditions: ColumnElement[bool]
+    session: Session, readable: Mapping[int, Audience], *conditions: ColumnElement[bool]
 ) -> list[KnowledgeBase]:
     rows = session.exec(
         select(KnowledgeBaseRow)
-        .where(col(KnowledgeBaseRow.audience_id).in_(places), *conditions)
+        .where(col(KnowledgeBaseRow.audience_id).in_(readable), *conditions)
         .order_by(col(KnowledgeBaseRow.name_key), col(KnowledgeBaseRow.id))
     ).all()
     counts = {
@@ -143,12 +139,18 @@ def _bases(
         KnowledgeBase(
             row.id or 0,
             row.name,
-            places[row.audience_id],
+            readable[row.audience_id],
             row.collects,
             *counts.get(row.id, (0, 0)),
         )
         for row in rows
     ]
+
+
+def places(session: Session) -> Readable:
+    """Every place that has a base."""
+    ids = session.exec(select(KnowledgeBaseRow.audience_id).distinct())
+    return Readable(frozenset(audiences.names(session, ids).values()))
 
 
 def set_collects(session: Session, base_id: int, collects: bool) -> None:

@@ -128,6 +128,7 @@ async def test_complaint_10_a_half_open_socket_is_noticed_and_health_says_so() -
             s.double.is_frozen = True
             await s.double.mention(s.alice, s.general, "anybody there?")
             await until(lambda: not bench.platform.health().connected)
+            s.double.is_frozen = False
             await until(lambda: bench.platform.health().connected)
             await until(lambda: bench.sent)
         assert [m.text for m in bench.heard] == ["anybody there?"]

@@ -52,8 +52,7 @@ async def test_complaint_01_twins_and_redeliveries_get_one_answer(
         await stage.redeliver()
         await stage.slack.request_disconnect()
         await stage.slack.drop_sockets()
-        await stage.slack.until(lambda: stage.slack.connections > 1)
-        await stage.slack.connected()
+        await stage.slack.connected(beyond=1)
         await stage.redeliver()
         await idle(stage, core)
     assert stage.shown() == ["echo: 猫"]

@@ -157,11 +157,10 @@ async def test_body_that_lacks_everything_does_no_harm(
 async def test_reconnects_when_asked_and_when_dropped() -> None:
     async with slack_stage() as stage:
         await stage.slack.request_disconnect()
-        await stage.slack.until(lambda: stage.slack.connections >= 2)
+        await stage.slack.connected(beyond=1)
         connections = stage.slack.connections
         await stage.slack.drop_sockets()
-        await stage.slack.until(lambda: stage.slack.connections > connections)
-        await stage.slack.connected()
+        await stage.slack.connected(beyond=connections)
         assert (await stage.mention("まだいる?")).text == "まだいる?"
         assert stage.platform.last_inbound is not None
 

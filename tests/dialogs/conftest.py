@@ -1,8 +1,7 @@
-"""Settings for conversations with the bundled embedder, introduced once for all tests."""
+"""Settings for conversations with the bundled embedder."""
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 
@@ -11,28 +10,6 @@ import pytest
 from adapters.embedded_models import EmbeddedEmbedder
 from bot import app as application
 from bot.settings import Settings
-
-
-@pytest.fixture(scope="session")
-def embedded() -> EmbeddedEmbedder:
-    """The bundled model, loaded once."""
-    return EmbeddedEmbedder()
-
-
-@pytest.fixture(scope="session")
-def prepared(
-    tmp_path_factory: pytest.TempPathFactory, embedded: EmbeddedEmbedder
-) -> Path:
-    """A data folder in which the bundled model has been measured: that takes seconds."""
-    folder = tmp_path_factory.mktemp("prepared")
-    settings = Settings(data_dir=folder, embedder="embedded", chat_model="none")
-
-    async def prepare() -> None:
-        async with application.opened(settings):
-            pass
-
-    asyncio.run(prepare())
-    return folder
 
 
 @pytest.fixture

@@ -192,9 +192,8 @@ class DiscordDouble:
             if message.type is not WSMsgType.TEXT:
                 continue
             frame = json.loads(message.data)
-            if self.is_frozen and frame["op"] not in (IDENTIFY, RESUME):
+            if self.is_frozen:
                 continue
-            self.is_frozen = False
             await self._frame(socket, frame["op"], frame["d"])
         return socket
 

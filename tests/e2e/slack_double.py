@@ -70,6 +70,7 @@ class SlackDouble(SlackPeople):
         """What was posted to response URLs."""
         self.sockets: list[web.WebSocketResponse] = []
         self.connections = 0
+        """How many sockets were opened so far."""
         self.frozen = False
         """True: sockets stay open and nothing is read from or written to them any more."""
         self.http_url: str | None = None
@@ -242,8 +243,7 @@ class SlackDouble(SlackPeople):
         if fault:
             return web.json_response({"ok": False, "error": fault.error} | fault.details)
         if method == "apps.connections.open":
-            self.connections += 1
-            url = f"{self.origin.replace('http', 'ws')}/link?ticket={self.connections}"
+            url = f"{self.origin.replace('http', 'ws')}/link?ticket={self.workspace.next_id()}"
             return web.json_response({"ok": True, "url": url})
         answer = METHODS.get(method)
         if answer is None:
@@ -270,6 +270,7 @@ class SlackDouble(SlackPeople):
         await socket.prepare(request)
         await socket.send_json({"type": "hello", "num_connections": 1})
         self.sockets.append(socket)
+        self.connections += 1
         self.frozen = False
         async for frame in socket:
             if self.frozen:

@@ -105,7 +105,7 @@ async def test_what_is_not_allowed_closes_the_socket(flags: int, given: Json, co
             assert socket.close_code == code
 
 
-async def test_a_frozen_gateway_says_nothing_until_the_next_login() -> None:
+async def test_a_frozen_gateway_says_nothing() -> None:
     async with wire() as (double, http), connected(double, http) as socket:
         await socket.receive_json()
         double.is_frozen = True
