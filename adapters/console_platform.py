@@ -111,10 +111,8 @@ class ConsolePlatform:
             line = await lines.get()
             if line is None:
                 return
-            if line.strip():
+            if line.strip() or not self.interactive:
                 await self._submit(line)
-            elif not self.interactive:
-                self._print("\n")
 
     def _read(self) -> str | None:
         if self.interactive:

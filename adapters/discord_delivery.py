@@ -13,8 +13,9 @@ import aiohttp
 import discord
 
 from adapters.discord_earlier import EarlierAnswers
-from adapters.discord_format import Extras, compose
+from adapters.discord_format import Extras, compose, to_discord
 from adapters.discord_interactions import Interactions
+from adapters.discord_posts import post_id
 from adapters.discord_recorder import Recorder
 from adapters.discord_state import KeyValue
 from adapters.discord_texts import say
@@ -69,14 +70,15 @@ class Delivery:
     async def deliver(
         self, event: InboxEvent, message: IncomingMessage, stream: ReplyStream
     ) -> str | None:
-        """Show the reply and return the id of its first message. See `bot.ports.Platform`.
+        """Show the reply and return a `discord_posts.post_id`. See `bot.ports.Platform`.
 
         Raises PlatformUnavailable when trying again may help, else PlatformRefused.
         """
+        answer = self._answer_message
+        if "token" in event.payload:
+            answer = self._answer_interaction
         try:
-            if "token" in event.payload:
-                return await self._answer_interaction(event, message, stream)
-            return await self._answer_message(event, message, stream)
+            return await answer(event, message, stream)
         except (discord.DiscordServerError, discord.RateLimited) as failed:
             raise PlatformUnavailable(f"Discord did not take the answer: {failed}") from failed
         except discord.HTTPException as refused:
@@ -103,14 +105,16 @@ class Delivery:
         if _is_for_asker(reply, message):
             here = {message.channel, message.thread, message.message_id}
             direct = [ref for ref in existing if ref.partition("/")[0] not in here]
-            return await self._answer_directly(event, message, reply, direct)
+            sent = await self._answer_directly(event, message, reply, direct)
+            await self._notify(message, reply)
+            return sent
         parts, extras = _composed(event, message, reply)
         try:
             await writer.finish(parts, extras, reply.file)
         except discord.Forbidden as refused:
             await self._explain_refusal(message)
             raise PlatformRefused(f"Discord refused the answer: {refused}") from refused
-        return _message_id(writer.refs)
+        return post_id(writer.refs)
 
     async def _answer_interaction(
         self, event: InboxEvent, message: IncomingMessage, stream: ReplyStream
@@ -129,6 +133,7 @@ class Delivery:
         reply = await _read(stream, writer if in_time else None)
         if reply.silent:
             return None
+        await self._notify(message, reply)
         if in_time:
             parts, extras = _composed(event, message, reply)
             direct = reply.file is not None and message.surface is not Surface.DM
@@ -136,7 +141,7 @@ class Delivery:
                 in_time = await self._file_directly(message, reply)
             try:
                 await writer.finish(parts, extras, None if direct and in_time else reply.file)
-                return _message_id(writer.refs)
+                return post_id(writer.refs)
             except discord.HTTPException as refused:
                 if refused.code not in LATE and refused.status != 401:
                     raise
@@ -170,7 +175,7 @@ class Delivery:
             user = message.author.person.name
             await self._say_in_place(message, say(key, message.locale, user=user))
             raise PlatformRefused(f"no direct message to {user}") from refused
-        return _message_id(writer.refs)
+        return post_id(writer.refs)
 
     async def _file_directly(self, message: IncomingMessage, reply: Reply) -> bool:
         """Hand over the file in the asker's DM; False when they allow none."""
@@ -184,6 +189,11 @@ class Delivery:
 
     async def _direct_channel(self, message: IncomingMessage) -> discord.DMChannel:
         return await self._client.create_dm(discord.Object(int(message.author.person.name)))
+
+    async def _notify(self, message: IncomingMessage, reply: Reply) -> None:
+        """Tell everybody in the place what a reply that they do not see means for them."""
+        if reply.notice and message.surface not in (Surface.DM, Surface.GROUP_DM):
+            await self._say_in_place(message, to_discord(reply.notice))
 
     async def _say_in_place(self, message: IncomingMessage, text: str) -> None:
         sink = ChannelSink(self._client, lambda: self._open(message), _nonce(message, "in"))
@@ -309,7 +319,3 @@ def _nonce(message: IncomingMessage, use: str = "") -> str:
     """Leaves room for the number of the part in Discord's 25 characters; the same whenever the
     event is tried again."""
     return hashlib.sha256(f"{message.event_id}|{use}".encode()).hexdigest()[:20]
-
-
-def _message_id(refs: list[str]) -> str | None:
-    return refs[0].rpartition("/")[2] if refs else None

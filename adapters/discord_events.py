@@ -128,7 +128,8 @@ def of_interaction(
     guild = str(interaction.guild_id) if interaction.guild_id else None
     body = {
         "type": kind,
-        "id": str(interaction.id),
+        # Marked, because a command is stored like a message and is none that could be deleted.
+        "id": f"interaction:{interaction.id}",
         "token": interaction.token,
         "application": str(interaction.application_id),
         "channel": channel,

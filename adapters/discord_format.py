@@ -25,9 +25,10 @@ FACT_LIMIT: Final = 120
 """Characters of a fact in the line that says what was remembered."""
 
 _CODE = re.compile(r"(```.*?(?:```|\Z)|``.+?``|`[^`\n]+`)", re.DOTALL)
+_BARE = re.compile(r"<?(?P<bare>https?://[^\s<>]+)>?")
 _LINK = re.compile(
     r"!?\[(?P<label>[^\[\]\n]*)\]\(<?(?P<target>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?"
-    r"(?:\s+\"[^\"\n]*\")?\)|<?(?P<bare>https?://[^\s<>]+)>?"
+    r"(?:\s+\"[^\"\n]*\")?\)|" + _BARE.pattern
 )
 _DEEP_HEADING = re.compile(r"^#{4,6} +(.+?) *#*$", re.MULTILINE)
 _TABLE = re.compile(r"(?:^\|.*\|[ \t]*$\n?){2,}", re.MULTILINE)
@@ -145,13 +146,17 @@ def _table(match: re.Match[str]) -> str:
 
 
 def _link(match: re.Match[str]) -> str:
-    if bare := match["bare"]:
-        address = bare.rstrip(_TRAILING)
-        return f"<{address}>{bare[len(address) :]}"
-    label, target = match["label"].strip(), match["target"]
+    if match["bare"]:
+        return _BARE.sub(_bare, match[0])
+    label, target = _BARE.sub(_bare, match["label"].strip()), match["target"]
     if not target.startswith(("https://", "http://")):
         return label or target
-    return f"{label} (<{target}>)" if label and label != target else f"<{target}>"
+    return f"{label} (<{target}>)" if label not in ("", f"<{target}>") else f"<{target}>"
+
+
+def _bare(match: re.Match[str]) -> str:
+    address = match["bare"].rstrip(_TRAILING)
+    return f"<{address}>{match['bare'][len(address) :]}"
 
 
 def _escape_brackets(label: str) -> str:

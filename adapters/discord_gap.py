@@ -11,7 +11,7 @@ from typing import Final
 
 import discord
 
-from adapters.discord_audiences import DIRECT, direct_place, place_of
+from adapters.discord_audiences import direct_place, place_of
 from adapters.discord_recorder import SEEN, GuildMessages, Recorder
 from adapters.discord_state import KeyValue, Ledger
 from memory.ports import Clock
@@ -107,15 +107,15 @@ class Gap:
 
 def own_ids(stored: Sequence[tuple[str, str]], channel_id: int, here: Audience) -> list[int]:
     """Ids of a place's stored messages that were posted in this channel or thread itself, newest
-    first. A question that a thread was opened for stands in the channel under its own id."""
+    first. A question that a thread was opened for stands in the channel under its own id; what
+    was said by a command stands nowhere."""
     channel = str(channel_id)
     return sorted(
         (
             int(message_id)
             for conversation, message_id in stored
-            if conversation == channel
-            or (conversation == message_id and here.name == channel)
-            or here.tenant == DIRECT
+            if message_id.isdecimal()
+            and (conversation == channel or (conversation == message_id and here.name == channel))
         ),
         reverse=True,
     )

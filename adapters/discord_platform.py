@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -13,6 +14,7 @@ from typing import Any, Final
 import aiohttp
 import discord
 
+from adapters import discord_posts
 from adapters.discord_audiences import PLATFORM, Audiences, place, place_of
 from adapters.discord_client import Client, intents, redirect
 from adapters.discord_commands import CommandSpec
@@ -30,10 +32,10 @@ from adapters.discord_recorder import GuildMessages, Recorder
 from adapters.discord_setup import Guilds, ask_for_missing_intents, sync_commands
 from adapters.discord_state import Hooks, KeyValue, Ledger, Rules
 from bot.errors import PlatformUnavailable
-from bot.messages import InboxEvent, IncomingMessage, ReplyStream
+from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream
 from bot.ports import Inbox
 from memory.ports import Clock
-from memory.types import Person, Readable
+from memory.types import Audience, Person, Readable
 
 log = logging.getLogger(__name__)
 
@@ -53,18 +55,6 @@ class Connection:
     """Seconds without a further guild after which all are taken to have come."""
     edit_interval: float = 1.2
     """Seconds between two edits of an answer that is being streamed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """State of the connection, for the health endpoint."""
-
-    connected: bool
-    last_inbound: datetime | None
-    """When an event was last put into the inbox (UTC)."""
-    latency: float
-    """Seconds from heartbeat to acknowledgement; infinite or NaN when not known."""
-    missing_intents: tuple[str, ...]
 
 
 class DiscordPlatform:
@@ -168,14 +158,32 @@ class DiscordPlatform:
                 self._audiences.forget_thread_members(int(audience.name))
         return Readable(used.audiences & (await self._incoming.readable_now(message)).audiences)
 
-    async def read_gap(self) -> None:
+    async def retract(self, place: Audience, post: str) -> int:
+        """Delete an answer of the place by what `deliver` gave. See `discord_posts.retract`."""
+        return await discord_posts.retract(self.client, post)
+
+    async def download(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """See `discord_posts.download`."""
+        return await discord_posts.download(attachment, max_bytes)
+
+    async def read_again(self) -> None:
         """Look again for missed messages, edits and deletions in followed conversations."""
         await self._gap.read()
 
-    def health(self) -> Health:
-        return Health(
-            self._live.is_set(), self._recorder.last_inbound, self.client.latency, self._missing
-        )
+    @property
+    def is_connected(self) -> bool:
+        """False while the gateway is away, half-open sockets included."""
+        return self._live.is_set()
+
+    @property
+    def last_inbound(self) -> datetime | None:
+        """When an event was last put into the inbox (UTC)."""
+        return self._recorder.last_inbound
+
+    @property
+    def missing_intents(self) -> tuple[str, ...]:
+        """Names of the privileged intents that the application has not been given."""
+        return self._missing
 
     def explain(self) -> str:
         """What the application has not been allowed, and how to allow it; empty if nothing."""
@@ -209,7 +217,7 @@ class DiscordPlatform:
         if guild_id is None:
             here = await self._recorder.place_of_direct(channel_id)
         else:
-            channel = self._known_channel(guild_id, channel_id)
+            channel = await self._message_channel(guild_id, channel_id)
             here = place_of(guild_id, channel_id, channel)
         if here is not None:
             await self._recorder.delete(here, channel_id, channel, ids)
@@ -218,7 +226,7 @@ class DiscordPlatform:
         here = place(guild_id, parent_id or channel_id)
         stored = await self._ledger.stored(here, DELETED_PLACE_LIMIT)
         if parent_id is None:
-            ids = [int(message_id) for _, message_id in stored]
+            ids = [int(message_id) for _, message_id in stored if message_id.isdecimal()]
         else:
             ids = own_ids(stored, channel_id, here)
         await self._recorder.delete(here, channel_id, None, ids)
@@ -294,9 +302,12 @@ class DiscordPlatform:
         if not self._live.is_set():
             raise PlatformUnavailable("not connected to Discord")
 
-    def _known_channel(self, guild_id: int, channel_id: int) -> GuildMessages | None:
+    async def _message_channel(self, guild_id: int, channel_id: int) -> GuildMessages | None:
         guild = self.client.get_guild(guild_id)
         channel = guild.get_channel_or_thread(channel_id) if guild else None
+        if guild is not None and channel is None:  # an archived thread
+            with suppress(discord.HTTPException):
+                channel = await guild.fetch_channel(channel_id)
         return channel if isinstance(channel, GuildMessages) else None
 
     def _self(self) -> Self:

@@ -51,7 +51,7 @@ class SlackHttp:
         """Raises PlatformUnavailable when the port is taken."""
         server = web.Application(client_max_size=MAX_BODY_BYTES)
         server.router.add_post(PATH, self._receive)
-        runner = web.AppRunner(server)
+        runner = web.AppRunner(server, access_log=None)
         await runner.setup()
         try:
             site = web.TCPSite(runner, self._endpoint.host, self._endpoint.port)

@@ -151,6 +151,14 @@ class SlackPlatform:
         """See `SlackFiles.download`."""
         return await SlackFiles(self._calls).download(attachment, max_bytes)
 
+    async def readable_by(self, person: Person) -> Readable:
+        """What one person can read now, for their tokens and reminders."""
+        return await (await self._ready()).directory.readable_by(person.name)
+
+    async def readable_in(self, place: Audience) -> Readable:
+        """What everybody in a place can read now, for what is posted there on schedule."""
+        return await (await self._ready()).directory.readable_in(place.name)
+
     async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
         """Those of the places `used` that the readers of the answer can read at this moment."""
         parts = await self._ready()

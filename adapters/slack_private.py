@@ -65,7 +65,23 @@ class SlackPrivateReplies:
                 return None
         if message.surface is Surface.DM:
             return await self._post(message.channel, message.thread, message, reply)
+        noticed = await self.announce(message, reply)
+        if noticed and reply.notice == reply.text:
+            return noticed  # the person sees it where everybody does
         return await self._send_hidden(event, message, reply)
+
+    async def announce(self, message: IncomingMessage, reply: Reply) -> str | None:
+        """Post the notice of a reply for everybody in the channel; None without any.
+
+        Where the bot may not post, only the reply itself is left to be shown.
+        """
+        if not reply.notice or message.surface is Surface.DM:
+            return None
+        try:
+            return await self._post(message.channel, None, message, Reply(reply.notice))
+        except PlatformRefused as error:
+            log.warning("slack: no notice in %s: %s", message.channel, error)
+            return None
 
     async def send_dm(self, message: IncomingMessage, reply: Reply) -> str | None:
         """Post in the DM with the author."""

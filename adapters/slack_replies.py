@@ -157,6 +157,8 @@ class SlackReplies:
             await self._posts.remove(to, [stale])
         if final.file:
             await self._private.send_file(message, final.file, "")
+        if final.notice != final.text:
+            await self._private.announce(message, final)
         if to.thread:
             self._threads.joined(to.channel, to.thread)
         return first

@@ -334,9 +334,14 @@ async def run(app: App, *, http: bool) -> None:
             fix="Set SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or DISCORD_TOKEN;"
             " `oboete chat` needs none.",
         )
-    async with serving(app, platforms), asyncio.TaskGroup() as group:
-        for platform in platforms:
-            group.create_task(platform.run())
+    async with serving(app, platforms):
+        running = [asyncio.create_task(platform.run()) for platform in platforms]
+        try:
+            await asyncio.gather(*running)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
 
 async def question(

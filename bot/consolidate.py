@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -16,7 +17,7 @@ from sqlmodel import Session
 from bot.errors import ModelUnavailable
 from bot.summaries import Summaries
 from memory import consolidation, retention
-from memory.consolidation import Duplicates, Loaded, Merge
+from memory.consolidation import Closing, Duplicates, Loaded, Merge
 from memory.embedding import EmbeddingService
 from memory.ports import Clock, Judge, Pair
 from memory.retention import Limits
@@ -79,7 +80,7 @@ class Consolidator:
             await self._embedding.drain()
         else:
             await self._count_expired(done)
-        for audience in await self._database.read(consolidation.places_with_facts):
+        for audience in await self._database.read(consolidation.places_to_visit):
             await self._place(audience, done, dry=dry, full=full)
         if not dry and (done.merged or done.expired_facts or done.expired_messages):
             self._embedding.forget_recent()
@@ -89,9 +90,7 @@ class Consolidator:
     async def _place(self, audience: Audience, done: Round, *, dry: bool, full: bool) -> None:
         done.places += 1
         loaded = await self._database.read(lambda s: consolidation.load(s, audience))
-        merges = await self._merges(loaded, full=full)
-        now = self._clock()
-        closings = await asyncio.to_thread(consolidation.passed, loaded, now)
+        merges, closings = await self._plan(loaded, full=full)
         if dry:
             done.merged += len(merges)
             done.closed += len(closings)
@@ -108,8 +107,18 @@ class Consolidator:
         except ModelUnavailable as error:
             log.warning("summaries wait for the next round: %s", error)
 
-    async def _merges(self, loaded: Loaded, *, full: bool) -> list[Merge]:
-        duplicates = Duplicates(loaded, full)
+    async def _plan(self, loaded: Loaded, *, full: bool) -> tuple[list[Merge], list[Closing]]:
+        """Think in a thread; when this is cancelled the thread ends soon after."""
+        stopping = threading.Event()
+        try:
+            merges = await self._merges(loaded, full, stopping)
+            now = self._clock()
+            return merges, await asyncio.to_thread(consolidation.passed, loaded, now, stopping)
+        finally:
+            stopping.set()
+
+    async def _merges(self, loaded: Loaded, full: bool, stopping: threading.Event) -> list[Merge]:
+        duplicates = Duplicates(loaded, full, stopping)
         merges = await asyncio.to_thread(duplicates.merges)
         if self._judge is None or not duplicates.open_pairs:
             return merges
@@ -124,7 +133,8 @@ class Consolidator:
             for (known, new), verdict in zip(part, verdicts, strict=True):
                 same = verdict is Verdict.SAME
                 duplicates.verdicts[known.id, new.id] = verdict if same else Verdict.DIFFERENT
-        return await asyncio.to_thread(Duplicates(loaded, full, duplicates.verdicts).merges)
+        again = Duplicates(loaded, full, stopping, duplicates.verdicts)
+        return await asyncio.to_thread(again.merges)
 
     async def _expire(self, done: Round) -> None:
         """Messages first: a fact that outlives its message is marked, not lost."""

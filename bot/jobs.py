@@ -123,7 +123,7 @@ class Jobs:
         self._clock = clock
         self._heavy = asyncio.Lock()  # nightly and weekly jobs one after the other
         self._scheduler = AsyncIOScheduler(timezone=self.zone)
-        self._made_up: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Run everything when its time comes, what was missed first; until cancelled."""
@@ -135,7 +135,7 @@ class Jobs:
             await self._watch()
         finally:
             self._scheduler.shutdown(wait=False)
-            running = list(self._made_up)
+            running = list(self._running)
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
@@ -156,8 +156,8 @@ class Jobs:
     async def _fire(self, job: Job) -> None:
         """Called by the scheduler. The work is a task of ours, so that stopping can end it."""
         task = asyncio.ensure_future(self.run_job(job))
-        self._made_up.add(task)
-        task.add_done_callback(self._made_up.discard)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         await asyncio.wait([task])
 
     def _make_up(self) -> None:
@@ -165,8 +165,8 @@ class Jobs:
         for job in self.jobs:
             if isinstance(job.when, At):
                 task = asyncio.ensure_future(self.run_job(job))
-                self._made_up.add(task)
-                task.add_done_callback(self._made_up.discard)
+                self._running.add(task)
+                task.add_done_callback(self._running.discard)
 
     async def _watch(self) -> None:
         """Notice when the clock is set: APScheduler would sleep on until the old time."""
@@ -215,7 +215,8 @@ class Jobs:
         )
         if run_id is None:
             return
-        outcome, counts = "stopped", {}
+        outcome = "stopped"
+        counts: dict[str, int] = {}
         try:
             outcome, counts = await self._work(job, state)
         finally:

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from bot.i18n import Translator
 from bot.messages import Citation, IncomingMessage, Reply
 from memory.analysis import SELF, Question, Tense
+from memory.analysis.results import is_single_valued
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
+from memory.tokens import is_spelling, query_terms
 from memory.types import Fact, Hit, Person, Ref
 
 QUOTED = 3
 """Most records quoted."""
+
+LISTED = 10
+"""Most records when every value of an attribute is asked for."""
 
 CLOSE = 0.6
 """How far below the best match another is still quoted beside it."""
@@ -34,7 +39,7 @@ class Reader:
         return cls(author.person, say, author.time_zone, message.references)
 
 
-def quotable(hits: Sequence[Hit], asked: Question, asker: Person) -> list[Hit]:
+def quotable(hits: Sequence[Hit], asked: Question, asker: Person, text: str) -> list[Hit]:
     """The hits that answer the question well enough to be quoted, best first.
 
     A question that asks for a certain attribute is never answered by another one: "Where do I
@@ -42,7 +47,20 @@ def quotable(hits: Sequence[Hit], asked: Question, asker: Person) -> list[Hit]:
     """
     relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker)]
     chosen = [hit for hit in relevant if hit.fact is not None] or relevant
+    if asks_for_all(asked, text):
+        return chosen[:LISTED]
     return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
+
+
+def asks_for_all(asked: Question, text: str) -> bool:
+    """True for "what do I like?": every value of an attribute that may have several.
+
+    Not for "what food do I like?", where another word of content narrows it.
+    """
+    if asked.attribute is None or is_single_valued(asked.attribute):
+        return False
+    words = [term for term in query_terms(text).exact if not is_spelling(term)]
+    return len(words) <= 1
 
 
 def _answers(hit: Hit, asked: Question, asker: Person) -> bool:

@@ -29,14 +29,14 @@ from bot.plan import plan as make_plan
 from bot.ports import ChatModel
 from bot.quoting import Reader, citations, quotable, without_model
 from bot.research import Researcher
-from memory.analysis import Question, question
+from memory.analysis import SELF, Question, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
-from memory.types import Hit, Kind, Message, NewMessage, Ref, Role
+from memory.types import Fact, Hit, Kind, Message, NewMessage, Ref, Role
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +75,10 @@ class _Work:
     @property
     def reader(self) -> Reader:
         return Reader.of(self.message, self.say)
+
+    def quotable(self) -> list[Hit]:
+        """The hits that can be quoted as the answer."""
+        return quotable(self.hits, self.asked, self.message.author.person, self.message.text)
 
     def numbers(self) -> dict[Ref, int]:
         """The number by which the reply's text cites each record."""
@@ -118,6 +122,10 @@ class Responder:
             log.warning("message %s was not answered: %s", message.event_id, error)
             fix = f" {error.fix}" if isinstance(error, BotFault) and error.fix else ""
             yield Reply(f"{error}{fix}", private=True, failed=True)
+        except Exception:
+            log.exception("message %s was not answered", message.event_id)
+            text = say("Something went wrong; the log tells more under {id}.", id=message.event_id)
+            yield Reply(text, private=True, failed=True)
 
     async def ask(self, message: IncomingMessage) -> Reply:
         """Answer a question without storing anything: neither it, nor the reply, nor a trace.
@@ -203,7 +211,7 @@ class Responder:
         if self._model is None:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._recall(work)
-                work.used = quotable(work.hits, work.asked, work.message.author.person)
+                work.used = work.quotable()
             yield await self._finish(
                 work, without_model(work.learned, work.used, work.asked, work.reader)
             )
@@ -247,7 +255,7 @@ class Responder:
 
     async def _quote_instead(self, work: _Work, trouble: str) -> Reply:
         """The answer when the model gave none: say so, and quote what was found."""
-        work.used = quotable(work.hits, work.asked, work.message.author.person)
+        work.used = work.quotable()
         reply = without_model(work.learned, work.used, work.asked, work.reader)
         why = trouble or work.say("The model gave no answer.")
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
@@ -265,11 +273,36 @@ class Responder:
         )
         work.calls += found.calls
         work.query, work.rounds = plan.query, found.steps
+        found.hits = await self._with_attribute(work, found.hits)
         own = {item.fact.id for item in work.learned if not item.known}
         seen = {item.id for item in work.history}
         seen |= {work.heard.id} if work.heard else set()
         seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
         work.hits = [hit for hit in found.hits if _tells(hit, own, seen)][:RECALLED]
+
+    async def _with_attribute(self, work: _Work, hits: list[Hit]) -> list[Hit]:
+        """The hits, with the asker's facts of the very attribute that they ask for.
+
+        "Where did I live before?" asks for values of `home`: having one is evidence enough,
+        however different the words are.
+        """
+        if work.asked.attribute is None or work.asked.about != SELF:
+            return hits
+        asker, readable = work.message.author.person, work.message.readable
+        mine = await self._memory.facts_about(asker, readable, past=True)
+        fitting = {
+            fact.id: fact
+            for fact in mine
+            if fact.subject == asker and fact.attribute and work.asked.fits(fact.attribute)
+        }
+        known = {hit.fact.id for hit in hits if hit.fact is not None}
+        floor = min((hit.score for hit in hits), default=0.0)
+        missing = [fact_hit(fact, floor) for id_, fact in fitting.items() if id_ not in known]
+        settled = [
+            sure(hit) if hit.fact is not None and hit.fact.id in fitting else hit
+            for hit in [*hits, *reversed(missing)]
+        ]
+        return sorted(settled, key=lambda hit: -hit.score)
 
     async def _finish(self, work: _Work, reply: Reply) -> Reply:
         """Store the reply with its lineage and trace; add citations and what was learned."""
@@ -366,6 +399,23 @@ def _in_language_of(message: IncomingMessage, say: Translator) -> Translator:
     language = question(message.text).language
     other = translator(language)
     return other if other.language == language else say
+
+
+def fact_hit(fact: Fact, score: float) -> Hit:
+    """A fact that was looked up, not searched for, as a hit."""
+    ref = Ref(Kind.FACT, fact.id)
+    return Hit(ref, score, 0.0, fact.text, fact.audience, fact.said_at, fact)
+
+
+def sure(hit: Hit) -> Hit:
+    """The hit as one that answers for certain: it is of the attribute that was asked for."""
+    gained = max(0.0, RELEVANT - hit.evidence)
+    return replace(
+        hit,
+        score=hit.score + gained,
+        evidence=hit.evidence + gained,
+        signals=(*hit.signals, ("attribute", gained)),
+    )
 
 
 def _milliseconds(work: _Work) -> int:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from threading import Event
 from typing import TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from memory import analysis, guards, reconcile, records
 from memory.analysis import Tense
 from memory.store import audiences, embeddings, facts, messages, places
 from memory.store.embeddings import Model
-from memory.tables import EvidenceRow, FactRow
+from memory.tables import EvidenceRow, FactRow, MessageRow
 from memory.types import Audience, Fact, Kind, Message, Origin, Readable, Ref, Vector, Verdict
 
 T = TypeVar("T")
@@ -89,9 +90,10 @@ class Loaded:
         return max((fact.id for fact in self.facts), default=self.mark)
 
 
-def places_with_facts(session: Session) -> list[Audience]:
-    """Every place that holds facts, in order."""
-    ids = session.exec(select(FactRow.audience_id).distinct()).all()
+def places_to_visit(session: Session) -> list[Audience]:
+    """Every place that holds facts or messages, in order."""
+    ids = set(session.exec(select(FactRow.audience_id).distinct()))
+    ids |= set(session.exec(select(MessageRow.audience_id).distinct()))
     return sorted(audiences.names(session, ids).values())
 
 
@@ -164,6 +166,8 @@ class Duplicates:
     loaded: Loaded
     full: bool = False
     """Compare all facts, not only those that came since the last time."""
+    stopping: Event = field(default_factory=Event)
+    """Set from outside to end the search early; what was found until then is dropped."""
     verdicts: dict[tuple[int, int], Verdict] = field(default_factory=dict)
     open_pairs: list[tuple[Fact, Fact]] = field(default_factory=list)
     _said: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -176,12 +180,16 @@ class Duplicates:
         found: list[Merge] = []
         while True:
             fresh = list(self._round(by_id, gone))
+            if self.stopping.is_set():
+                return []
             if not fresh:
                 return found
             found += fresh
 
     def _round(self, by_id: Mapping[int, Fact], gone: set[int]) -> Iterator[Merge]:
         for low, high, score in self._pairs(gone):
+            if self.stopping.is_set():
+                return
             if low in gone or high in gone:
                 continue
             if self._verdict(by_id[low], by_id[high], score) is not Verdict.SAME:
@@ -301,14 +309,16 @@ def merge(session: Session, merges: Iterable[Merge]) -> int:
 # -- what has passed -----------------------------------------------------------------------------
 
 
-def passed(loaded: Loaded, now: datetime) -> list[Closing]:
+def passed(loaded: Loaded, now: datetime, stopping: Event) -> list[Closing]:
     """Facts about a day, week or month that is over: "the meeting is tomorrow".
 
     Only what was about the time of saying or later: what already lay in the past then ("we met
     last week") is true for good, and so is what began or repeats.
     """
-    closings = []
+    closings: list[Closing] = []
     for fact in loaded.facts:
+        if stopping.is_set():
+            return []
         if fact.valid_until is not None or fact.attribute is not None:
             continue
         if fact.said_at < now - LOOK_BACK or _LASTS.search(fact.text):

@@ -34,8 +34,6 @@ DEFAULT_BUDGET = 1 << 30
 INLINE_ROWS = 2_000
 """Searches over more rows than this leave the event loop: 2,000 rows take about 150 µs."""
 
-faiss.omp_set_num_threads(1)  # a second thread gains nothing for one query, and fork would hang
-
 _VERSIONS = (
     "SELECT audience_id, version FROM audience_version WHERE model_id = ? AND audience_id IN ({})"
 )
@@ -198,6 +196,9 @@ def _build(session: Session, audience_id: int, model: Model) -> _Serving:
 def _search(
     serving: Sequence[_Serving], query: Vectors, k: int, kinds: Collection[Kind]
 ) -> tuple[Keys, Scores]:
+    # A second thread gains nothing for one query, makes it wait for a busy core (2.3 ms instead
+    # of 0.3 for 10,000 rows), and a fork would hang. OpenMP keeps this for each calling thread.
+    faiss.omp_set_num_threads(1)
     found_scores, found_keys = [_EMPTY[1]], [_EMPTY[0]]
     for part in serving:
         for kind in kinds:

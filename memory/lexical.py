@@ -39,6 +39,7 @@ __all__ = [
     "collection_statistics",
     "document_frequencies",
     "evidence",
+    "keys_between",
     "remove",
     "search",
 ]
@@ -121,6 +122,16 @@ def remove(session: Session, audience_id: int, key: int) -> bool:
     connection.execute(_DELETE_ENTRY, here)
     _count(session, audience_id, Statistics(-1, -length))
     return True
+
+
+def keys_between(session: Session, audience_id: int, low: int, high: int) -> list[int]:
+    """The keys of the audience's indexed records from `low` to `high`, both included."""
+    rows = session.connection().execute(
+        select(_entry.c.owner).where(
+            _entry.c.audience_id == audience_id, _entry.c.owner.between(low, high)
+        )
+    )
+    return [key for key in rows.scalars() if key & 3 == low & 3]
 
 
 def search(

@@ -10,21 +10,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 import numpy as np
 from sqlalchemy import Integer, bindparam, select
 from sqlmodel import Session, col
 
-from memory import ranking
+from memory import passages, ranking
 from memory.bm25 import Evidence
-from memory.store import embeddings, facts, messages, neighbours, sources
+from memory.store import briefs, embeddings, neighbours, sources
+from memory.store.briefs import FactBrief, MessageBrief
 from memory.store.embeddings import Model
+from memory.store.facts import NAME_MARK
 from memory.store.neighbours import SESSION_GAP
 from memory.tables import LexicalEntryRow, PostingRow
-from memory.types import Audience, Fact, Kind, Message, Person, Readable, Ref, SourceChunk
+from memory.types import Audience, Kind, Person, Readable, Ref, SourceChunk
 
-Record = Fact | Message | SourceChunk
+Record = FactBrief | MessageBrief | SourceChunk
 
+_OF_DOCUMENTS = (Kind.CHUNK, Kind.PASSAGE)
 CONTEXT_COLUMNS = len(ranking.OFFSETS) + 1
 
 
@@ -39,19 +43,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A pool for `ranking.rank`, and the records of its rows."""
+    """A pool for `ranking.rank`, and what its rows are."""
 
     pool: ranking.Pool
     refs: tuple[Ref, ...]
-    facts: Mapping[int, Fact]
-    messages: Mapping[int, Message]
+    texts: tuple[str, ...]
+    """Of each row; of a passage that of its chunk."""
     chunks: Mapping[int, SourceChunk]
 
-    def record(self, ref: Ref) -> Record:
-        """The record of a row."""
-        if ref.kind is Kind.FACT:
-            return self.facts[ref.id]
-        return self.messages[ref.id] if ref.kind is Kind.MESSAGE else self.chunks[ref.id]
+    def chunk(self, row: int) -> SourceChunk | None:
+        """The chunk that a row is, or is a passage of."""
+        ref = self.refs[row]
+        return self.chunks[_chunk_id(ref)] if ref.kind in _OF_DOCUMENTS else None
 
 
 def gather(
@@ -66,83 +69,112 @@ def gather(
 
     `places` are the readable audiences with their ids.
     """
-    readable = Readable(frozenset(places))
+    here = list(places.values())
     refs = [Ref.from_key(key) for key in keys]
-    known = facts.get(session, [r.id for r in refs if r.kind is Kind.FACT], readable)
-    said = messages.get(session, [r.id for r in refs if r.kind is Kind.MESSAGE], readable)
-    read = sources.chunks(session, [r.id for r in refs if r.kind is Kind.CHUNK], readable)
-    found: dict[Kind, Mapping[int, Record]] = {
-        Kind.FACT: known,
-        Kind.MESSAGE: said,
-        Kind.CHUNK: read,
-    }
-    refs = [r for r in refs if r.id in found[r.kind]]
+    known = briefs.facts(session, [r.id for r in refs if r.kind is Kind.FACT], here)
+    said = briefs.messages(session, [r.id for r in refs if r.kind is Kind.MESSAGE], here)
+    pages = {_chunk_id(r) for r in refs if r.kind in _OF_DOCUMENTS}
+    read = sources.chunks(session, pages, Readable(frozenset(places))) if pages else {}
+
+    def record_of(ref: Ref) -> Record | None:
+        if ref.kind is Kind.FACT:
+            return known.get(ref.id)
+        return said.get(ref.id) if ref.kind is Kind.MESSAGE else read.get(_chunk_id(ref))
+
+    refs = [r for r in refs if record_of(r) is not None]
     # what stands next to a match is a candidate too: an answer follows its question
     first = neighbours.around(session, said)
     beside = {i for ids in first.values() for i in ids if i is not None} - said.keys()
-    said |= messages.get(session, beside, readable)
+    said |= briefs.messages(session, beside, here)
     refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside & said.keys())]
     around = first | neighbours.around(session, beside & said.keys())
     extra = {i for ids in around.values() for i in ids if i is not None} - said.keys()
-    said |= messages.get(session, extra, readable)  # `found` sees them too
+    said |= briefs.messages(session, extra, here)  # `record_of` sees them too
     rows = [*refs, *(Ref(Kind.MESSAGE, id_) for id_ in sorted(extra & said.keys()))]
+    rows += sorted({Ref(Kind.CHUNK, id_) for id_ in read} - set(refs))
     place = {ref: index for index, ref in enumerate(rows)}
-    records = [found[r.kind][r.id] for r in rows]
-    frequencies, lengths = _terms(session, rows, records, places, evidence)
+    records = [record for ref in rows if (record := record_of(ref)) is not None]
+    by_place: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for index, (ref, record) in enumerate(zip(rows, records, strict=True)):
+        at = places[record.audience] if isinstance(record, SourceChunk) else record.audience_id
+        by_place[at][ref.key] = index
+    frequencies, lengths = _terms(session, len(rows), by_place, evidence)
     context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
     for id_, ids in around.items():
         row = place[Ref(Kind.MESSAGE, id_)]
         for column, other in enumerate(ids):
             if other is not None and other in said and _together(said[id_], said[other]):
                 context[row, column] = place[Ref(Kind.MESSAGE, other)]
+    for row, ref in enumerate(rows):
+        if ref.kind is Kind.PASSAGE:
+            context[row, -1] = place[Ref(Kind.CHUNK, _chunk_id(ref))]
     pool = ranking.Pool(
         candidate=np.arange(len(rows)) < len(refs),
         groups=_groups(rows, known),
         kinds=np.array([int(ref.kind) for ref in rows], dtype=np.int64),
         frequencies=frequencies,
         lengths=lengths,
-        vectors=_vectors(session, rows, records, places, model),
+        vectors=_vectors(session, len(rows), by_place, model),
         context=context,
-        speaker=np.array([_named(record, asked) for record in records], dtype=bool),
-        asks=np.array([ranking.ends_as_question(record.text) for record in records], dtype=bool),
+        speaker=_speakers(records, asked),
+        asks=np.array([_asks(record) for record in records], dtype=bool),
         in_time=np.array([_in_time(record, asked.window) for record in records], dtype=bool),
     )
-    return Gathered(pool, tuple(rows), known, said, read)
+    return Gathered(pool, tuple(rows), tuple(record.text for record in records), read)
 
 
-def _together(message: Message, other: Message) -> bool:
+def _chunk_id(ref: Ref) -> int:
+    """The chunk that a record of a document is, or is a passage of."""
+    return ref.id if ref.kind is Kind.CHUNK else passages.place_of(ref.id)[0]
+
+
+def _asks(record: Record) -> bool:
+    return not isinstance(record, SourceChunk) and ranking.ends_as_question(record.text)
+
+
+def _together(message: MessageBrief, other: MessageBrief) -> bool:
     return abs(message.sent_at - other.sent_at) <= SESSION_GAP
 
 
-def _groups(rows: Sequence[Ref], known: Mapping[int, Fact]) -> np.ndarray:
-    """One group per record, but for a message and the facts that are most of what it says."""
+def _groups(rows: Sequence[Ref], known: Mapping[int, FactBrief]) -> np.ndarray:
+    """One group per record, but for a message and the facts that are most of what it says, and
+    for the passages of a chunk.
+    """
     number = {ref: index for index, ref in enumerate(rows)}
     groups = np.arange(len(rows), dtype=np.int64)
     for ref in rows:
+        if ref.kind is Kind.PASSAGE:
+            groups[number[ref]] = groups[number[Ref(Kind.CHUNK, _chunk_id(ref))]]
         if ref.kind is not Kind.FACT:
             continue
-        for item in known[ref.id].evidence:
-            source = number.get(Ref(Kind.MESSAGE, item.message_id))
+        for message_id in known[ref.id].sources:
+            source = number.get(Ref(Kind.MESSAGE, message_id))
             if source is not None:
                 groups[source] = groups[number[ref]]
     return groups
 
 
-def _named(record: Record, asked: Asked) -> bool:
-    """True when the question names whom the record is from or about."""
-    people: list[tuple[str, bool]] = []
-    if isinstance(record, SourceChunk):
-        return False
-    if isinstance(record, Fact):
-        for who in (record.subject, record.speaker):
-            if isinstance(who, Person):
-                people.append((who.name, who == asked.asker))
-            else:
-                people.append((who, False))
-    else:
-        mine = record.author is not None and record.author == asked.asker
-        people.append((record.author_name, mine))
-    return any(ranking.names(asked.query, name, is_asker=mine) for name, mine in people)
+def _speakers(records: Sequence[Record], asked: Asked) -> np.ndarray:
+    """True where the question names whom the record is from or about, bool (n,)."""
+    asker = str(asked.asker) if asked.asker is not None else None
+
+    @cache
+    def named(name: str, address: str | None) -> bool:
+        mine = address is not None and address == asker
+        return ranking.names(asked.query, name, is_asker=mine)
+
+    def stored(who: str) -> bool:
+        """Of a subject or speaker as the fact's row has it."""
+        if who.startswith(NAME_MARK):
+            return named(who.removeprefix(NAME_MARK), None)
+        return named(Person.parse(who).name, who)
+
+    def one(record: Record) -> bool:
+        if isinstance(record, FactBrief):
+            return stored(record.subject) or stored(record.speaker)
+        return isinstance(record, MessageBrief) and named(record.author_name, record.author)
+
+    return np.array([one(record) for record in records], dtype=bool)
 
 
 def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
@@ -150,7 +182,7 @@ def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
     if window is None or isinstance(record, SourceChunk):
         return False
     start, end = window
-    if isinstance(record, Message):
+    if isinstance(record, MessageBrief):
         return start <= record.sent_at < end
     if record.valid_from is not None:
         return record.valid_from < end and (
@@ -160,26 +192,22 @@ def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
 
 
 def _vectors(
-    session: Session,
-    rows: Sequence[Ref],
-    records: Sequence[Record],
-    places: Mapping[Audience, int],
-    model: Model | None,
+    session: Session, count: int, by_place: Mapping[int, Mapping[int, int]], model: Model | None
 ) -> np.ndarray:
-    """Centred vectors by row, zeros where there is none."""
+    """Centred vectors by row, zeros where there is none, float32 (count, d).
+
+    `by_place` are the rows by audience id and key.
+    """
     if model is None:
-        return np.zeros((len(rows), 1), dtype=np.float32)
-    by_place: defaultdict[int, list[int]] = defaultdict(list)
-    for ref, record in zip(rows, records, strict=True):
-        by_place[places[record.audience]].append(ref.key)
-    stored: dict[int, np.ndarray] = {}
-    for audience_id, keys in by_place.items():
-        stored |= embeddings.of_owners(session, audience_id, model, keys)
-    result = np.zeros((len(rows), model.dimension), dtype=np.float32)
-    has = [index for index, ref in enumerate(rows) if ref.key in stored]
-    if has:
-        found = np.stack([stored[rows[index].key] for index in has])
-        result[has] = model.calibration.center(found)
+        return np.zeros((count, 1), dtype=np.float32)
+    result = np.zeros((count, model.dimension), dtype=np.float32)
+    for audience_id, rows in by_place.items():
+        # a chunk has words only: its passages have the meaning
+        keys = [key for key in rows if Ref.from_key(key).kind is not Kind.CHUNK]
+        stored = embeddings.of_owners(session, audience_id, model, keys)
+        if stored:
+            found = model.calibration.center(np.stack(list(stored.values())))
+            result[[rows[key] for key in stored]] = found
     return result
 
 
@@ -196,32 +224,33 @@ _LENGTHS = select(col(LexicalEntryRow.owner), col(LexicalEntryRow.length)).where
 
 
 def _terms(
-    session: Session,
-    rows: Sequence[Ref],
-    records: Sequence[Record],
-    places: Mapping[Audience, int],
-    evidence: Evidence,
+    session: Session, count: int, by_place: Mapping[int, Mapping[int, int]], evidence: Evidence
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How often each row has each term, float32 (n, t), and the rows' lengths, int64 (n,)."""
-    frequencies = np.zeros((len(rows), len(evidence.terms)), dtype=np.float32)
-    lengths = np.ones(len(rows), dtype=np.int64)
+    """How often each row has each term, float32 (count, t), and the rows' lengths, int64 (count,).
+
+    `by_place` are the rows by audience id and key.
+    """
+    frequencies = np.zeros((count, len(evidence.terms)), dtype=np.float32)
+    lengths = np.ones(count, dtype=np.int64)
     found = {int(key): index for index, key in enumerate(evidence.keys)}
-    missing: defaultdict[int, dict[int, int]] = defaultdict(dict)
-    for index, (ref, record) in enumerate(zip(rows, records, strict=True)):
-        at = found.get(ref.key)
-        if at is not None:
-            frequencies[index] = evidence.frequencies[at]
-            lengths[index] = evidence.lengths[at]
-        else:
-            missing[places[record.audience]][ref.key] = index
     columns = {term: column for column, term in enumerate(evidence.terms)}
-    exact = [term for term in evidence.terms if not term.endswith("*")]
+    exact = [
+        term
+        for term, records in zip(evidence.terms, evidence.document_frequencies, strict=True)
+        if records and not term.endswith("*")
+    ]
     connection = session.connection()
-    for audience_id, owners in missing.items():
-        here = {"audience": audience_id, "owners": list(owners)}
+    for audience_id, rows in by_place.items():
+        for key in rows.keys() & found.keys():
+            frequencies[rows[key]] = evidence.frequencies[found[key]]
+            lengths[rows[key]] = evidence.lengths[found[key]]
+        others = list(rows.keys() - found.keys())
+        if not others:
+            continue
+        here = {"audience": audience_id, "owners": others}
         for owner, length in connection.execute(_LENGTHS, here):
-            lengths[owners[owner]] = max(length, 1)
+            lengths[rows[owner]] = max(length, 1)
         if exact:
-            for term, owner, count in connection.execute(_LOOKUP, {**here, "terms": exact}):
-                frequencies[owners[owner], columns[term]] = count
+            for term, owner, times in connection.execute(_LOOKUP, {**here, "terms": exact}):
+                frequencies[rows[owner], columns[term]] = times
     return frequencies, lengths

@@ -12,11 +12,11 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from memory import lexical
+from memory import lexical, passages
 from memory.store import embeddings, texts
 from memory.store.embeddings import Item, Model
 from memory.tables import EmbeddingModelRow
-from memory.types import Ref, Vector
+from memory.types import Kind, Ref, Vector
 
 
 def index(
@@ -60,6 +60,20 @@ def index_stored(session: Session, refs: Sequence[tuple[int, Ref]], now: datetim
     owners = [(entry.audience_id, entry.key) for entry in entries]
     for model_id in session.execute(select(col(EmbeddingModelRow.id))).scalars().all():
         embeddings.enqueue_many(session, model_id, owners, now)
+
+
+def index_chunks(session: Session, chunks: Sequence[tuple[int, int]], now: datetime) -> None:
+    """Make stored chunks and their passages findable, given as (audience id, chunk id)."""
+    refs = [(audience_id, Ref(Kind.CHUNK, id_)) for audience_id, id_ in chunks]
+    refs += texts.passages_of(session, [id_ for _, id_ in chunks])
+    index_stored(session, refs, now)
+
+
+def unindex_chunk(session: Session, audience_id: int, chunk_id: int) -> None:
+    """Make a chunk and its passages unfindable, whatever rule they were once split by."""
+    unindex(session, audience_id, Ref(Kind.CHUNK, chunk_id))
+    for key in lexical.keys_between(session, audience_id, *passages.keys_of(chunk_id)):
+        unindex(session, audience_id, Ref.from_key(key))
 
 
 def unindex(session: Session, audience_id: int, ref: Ref) -> None:

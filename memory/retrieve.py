@@ -13,18 +13,19 @@ from memory import bm25, cascade, ranking
 from memory.calibration import Calibration
 from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
-from memory.pool import Asked, Gathered, Record, gather
+from memory.pool import Asked, Gathered, gather
 from memory.reconcile import single_valued
-from memory.store import audiences
+from memory.store import audiences, facts, messages
 from memory.store.database import Database
 from memory.tokens import QueryTerms, query_terms
-from memory.types import Fact, Hit, Kind, Message, Readable
+from memory.types import Fact, Hit, Kind, Message, Readable, Ref, SourceChunk
 
 CANDIDATES = 100
 """Candidates of each signal and kind: beyond them neither signal adds right ones."""
 
 RELEVANT = ranking.POSSIBLE
-"""Evidence from which a fact or message can answer a question, as `Hit.evidence` counts it."""
+"""Evidence from which a record can answer a question, as `Hit.evidence` counts it: that of other
+kinds of record, and of words alone, is moved so that this one threshold is theirs as well."""
 
 NO_CALIBRATION = Calibration(np.zeros(1, dtype=np.float32), 0.0, 1.0)
 """Stands in while there is no embedding model: there are no cosines to standardise."""
@@ -60,16 +61,17 @@ class Retriever:
         if not ids:
             return []
         wide = max(k, CANDIDATES)
+        searched = _searched(kinds)
         nearest: list[int] = []
         if embedded is not None:
-            for kind in kinds:
+            for kind in searched:
                 keys, _ = await self._index.search(*embedded, list(ids), wide, [kind])
                 nearest += keys.tolist()
         places = {audience: id_ for id_, audience in ids.items()}
 
         def rank(session: Session) -> list[Hit]:
             terms, weights_of = _terms(asked.query, earlier)
-            found = bm25.evidence(session, list(ids), terms, wide, kinds=kinds)
+            found = bm25.evidence(session, list(ids), terms, wide, kinds=searched)
             keys = list(dict.fromkeys([*found.keys.tolist(), *nearest]))
             model = embedded[0] if embedded is not None else None
             gathered = gather(session, places, keys, found, model, asked)
@@ -85,9 +87,16 @@ class Retriever:
                 # words of earlier turns find more, but are no evidence that this was meant
                 alone = ranking.Question(found.weights * (shares == 1), vector)
                 ranked = _judged_by(ranking.rank(alone, gathered.pool, calibration), ranked)
-            return _hits(gathered, _cascaded(asked.query, ranked, gathered, found), k)
+            ranked = _comparable(ranked, gathered, with_meaning=vector is not None)
+            settled = _cascaded(asked.query, ranked, gathered, found)
+            return _hits(session, gathered, settled, k, readable)
 
         return await self._database.read(rank)
+
+
+def _searched(kinds: Collection[Kind]) -> list[Kind]:
+    """Of documents it is the passages that are looked for."""
+    return sorted({Kind.PASSAGE if kind is Kind.CHUNK else kind for kind in kinds})
 
 
 def _terms(query: str, earlier: str) -> tuple[QueryTerms, Callable[[str], float]]:
@@ -111,38 +120,53 @@ def _judged_by(plain: ranking.Ranking, widened: ranking.Ranking) -> ranking.Rank
     return replace(widened, evidence=np.array(own))
 
 
+def _comparable(
+    ranked: ranking.Ranking, gathered: Gathered, *, with_meaning: bool
+) -> ranking.Ranking:
+    """Evidence for which `RELEVANT` is the threshold, whatever it was gathered from."""
+    if not with_meaning:
+        return replace(ranked, evidence=ranked.evidence * (RELEVANT / ranking.RELEVANT_WORDS))
+    documents = gathered.pool.kinds[ranked.rows] == Kind.PASSAGE
+    moved = np.where(documents, RELEVANT - ranking.RELEVANT, 0.0)
+    return replace(ranked, evidence=ranked.evidence + moved)
+
+
 def _cascaded(
     query: str, ranked: ranking.Ranking, gathered: Gathered, found: bm25.Evidence
 ) -> ranking.Ranking:
     """The ranking after the keyword cascade, with the chunks of documents taking turns."""
-    refs = [gathered.refs[row] for row in ranked.rows.tolist()]
     own = query_terms(query)
     labels = {*own.exact, *(f"{prefix}*" for prefix in own.prefixes)}
     columns = [at for at, term in enumerate(found.terms) if term in labels]
     tiers = cascade.tiers(
         query,
-        [gathered.record(ref).text for ref in refs],
+        [gathered.texts[row] for row in ranked.rows.tolist()],
         [found.terms[at] for at in columns],
         gathered.pool.frequencies[ranked.rows][:, columns],
     )
-    documents = [gathered.chunks[r.id].source_id if r.kind is Kind.CHUNK else -1 for r in refs]
+    chunks = [gathered.chunk(row) for row in ranked.rows.tolist()]
+    documents = [-1 if chunk is None else chunk.source_id for chunk in chunks]
     return cascade.ordered(ranked, tiers, np.array(documents, dtype=np.int64))
 
 
-def _hits(gathered: Gathered, ranked: ranking.Ranking, k: int) -> list[Hit]:
-    rows = [_spoken_for(int(row), gathered) for row in ranked.rows]
-    threshold = RELEVANT
-    chosen = ranking.balance(ranked, gathered.pool.kinds[ranked.rows], k, threshold)
+def _hits(
+    session: Session, gathered: Gathered, ranked: ranking.Ranking, k: int, readable: Readable
+) -> list[Hit]:
+    chosen = ranking.balance(ranked, gathered.pool.kinds[ranked.rows], k, RELEVANT).tolist()
+    rows = [_spoken_for(int(ranked.rows[at]), gathered) for at in chosen]
+    shown = [gathered.refs[row] for row in rows]
+    known = facts.get(session, [r.id for r in shown if r.kind is Kind.FACT], readable)
+    said = messages.get(session, [r.id for r in shown if r.kind is Kind.MESSAGE], readable)
     hits = []
-    for at in chosen.tolist():
-        ref = gathered.refs[rows[at]]
-        fact = gathered.facts[ref.id] if ref.kind is Kind.FACT else None
-        message = gathered.messages[ref.id] if ref.kind is Kind.MESSAGE else None
-        chunk = gathered.chunks[ref.id] if ref.kind is Kind.CHUNK else None
-        record = gathered.record(ref)
+    for at, row, ref in zip(chosen, rows, shown, strict=True):
+        fact = known[ref.id] if ref.kind is Kind.FACT else None
+        message = said[ref.id] if ref.kind is Kind.MESSAGE else None
+        chunk = gathered.chunk(row)
+        record = fact or message or chunk
+        assert record is not None
         hits.append(
             Hit(
-                ref=ref,
+                ref=Ref(Kind.CHUNK, chunk.id) if chunk is not None else ref,
                 score=float(ranked.scores[at]),
                 evidence=float(ranked.evidence[at]),
                 text=record.text,
@@ -166,7 +190,7 @@ def _spoken_for(row: int, gathered: Gathered) -> int:
     return int(same[0]) if len(same) else row
 
 
-def _said_at(record: Record) -> datetime:
+def _said_at(record: Fact | Message | SourceChunk) -> datetime:
     if isinstance(record, Fact):
         return record.said_at
     return record.sent_at if isinstance(record, Message) else record.added_at

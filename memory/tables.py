@@ -407,12 +407,12 @@ class KnowledgeBaseMeanRow(SQLModel, table=True):
     model_id: int = Field(
         primary_key=True, sa_column_args=[ForeignKey("embedding_model.id", ondelete="CASCADE")]
     )
-    version: int
-    """The audience's version of the model's vectors that it was made from."""
+    made_from: str
+    """How many chunks there were, which was the newest, and how many lacked a vector."""
     vectors: int
     """How many it is the mean of."""
     mean: bytes = Field(sa_type=LargeBinary)
-    """float32, centred; not normalised."""
+    """float32, as the model gives it; not normalised."""
 
 
 class SourceRow(SQLModel, table=True):

@@ -86,6 +86,8 @@ class Kind(IntEnum):
     FACT = 0
     MESSAGE = 1
     CHUNK = 2
+    PASSAGE = 3
+    """A sentence of a chunk: see `memory.passages`. Searches give its chunk."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

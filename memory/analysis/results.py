@@ -86,6 +86,8 @@ class Question:
         known, _, known_object = attribute.partition(":")
         if {asked, known} <= _LIKINGS:
             asked = known
+        elif asked == "favourite" and known in _LIKINGS:
+            return True  # 好きな食べ物は？ asks for a favourite, and a like will do
         if asked != known:
             return False
         return not asked_object or not known_object or asked_object == known_object

@@ -117,6 +117,17 @@ def concerning(session: Session, person: Person, readable: Readable) -> list[Fac
     return _select(session, places, [col(FactRow.audience_id).in_(places), mine])
 
 
+def learned_since(session: Session, readable: Readable, moment: datetime) -> list[Fact]:
+    """Readable facts that were learned after `moment` and that nothing superseded, oldest first."""
+    places = audiences.readable_ids(session, readable)
+    where = [
+        col(FactRow.audience_id).in_(places),
+        col(FactRow.learned_at) > moment,
+        col(FactRow.superseded_by).is_(None),
+    ]
+    return _select(session, places, where)
+
+
 def supported_by(session: Session, message_id: int, readable: Readable) -> list[Fact]:
     """Readable facts that have the message among their evidence, oldest first."""
     places = audiences.readable_ids(session, readable)

@@ -47,8 +47,14 @@ def baseline(session: Session, job: str, slot: str, now: datetime) -> bool:
 def claim(session: Session, job: str, slot: str, now: datetime) -> int | None:
     """Begin the run for a slot; gives its id, or None when the slot has had its run.
 
-    A run that a crash or a stop cut short is begun again, at most `ATTEMPTS` times.
+    A run that a crash or a stop cut short is begun again, at most `ATTEMPTS` times. Slots are
+    ISO dates: when the clock was set back, slots before the last one are not run again.
     """
+    later = session.exec(
+        select(JobRunRow.id).where(JobRunRow.job == job, JobRunRow.slot > slot).limit(1)
+    ).first()
+    if later is not None:
+        return None
     row = session.exec(
         select(JobRunRow).where(JobRunRow.job == job, JobRunRow.slot == slot)
     ).first()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sqlalchemy import ColumnElement, true
 from sqlmodel import Session, col, select
 
+from memory import passages
 from memory.chunking import passage_of
 from memory.tables import ChunkRow, FactRow, MessageRow
 from memory.types import Kind, Ref
@@ -26,7 +27,7 @@ def by_key(session: Session, keys: Iterable[int]) -> dict[int, str]:
     for key in keys:
         ref = Ref.from_key(key)
         wanted[ref.kind].append(ref.id)
-    found: dict[int, str] = {}
+    found = _passages(session, wanted.pop(Kind.PASSAGE, []))
     for kind, ids in wanted.items():
         table = _TABLES[kind]
         rows = session.execute(
@@ -48,6 +49,44 @@ def every_key(session: Session) -> Iterator[tuple[int, int]]:
         )
         for audience_id, id_ in rows:
             yield audience_id, Ref(kind, id_).key
+    yield from ((audience_id, ref.key) for audience_id, ref in passages_of(session))
+
+
+def passages_of(
+    session: Session, chunk_ids: Collection[int] | None = None
+) -> Iterator[tuple[int, Ref]]:
+    """The passages of findable chunks, or of some of them, as (audience id, ref)."""
+    query = (
+        select(ChunkRow.audience_id, ChunkRow.id, ChunkRow.text)
+        .where(ChunkRow.text != "", _findable(ChunkRow))
+        .order_by(col(ChunkRow.id))
+    )
+    if chunk_ids is not None:
+        query = query.where(col(ChunkRow.id).in_(chunk_ids))
+    for audience_id, id_, text in session.execute(query):
+        for ref in passages.refs(id_, text):
+            yield audience_id, ref
+
+
+def _passages(session: Session, ids: Iterable[int]) -> dict[int, str]:
+    """The texts of passages, by key; those of one chunk are split off together."""
+    wanted: defaultdict[int, list[int]] = defaultdict(list)
+    for id_ in ids:
+        chunk_id, number = passages.place_of(id_)
+        wanted[chunk_id].append(number)
+    rows = session.execute(
+        select(ChunkRow.id, *_parts(ChunkRow)).where(
+            col(ChunkRow.id).in_(wanted), _findable(ChunkRow)
+        )
+    )
+    found: dict[int, str] = {}
+    for chunk_id, context, columns, text in rows:
+        sentences = passages.split(text)
+        for number in wanted[chunk_id]:
+            if number < len(sentences) and sentences[number].strip():
+                key = Ref(Kind.PASSAGE, chunk_id * passages.MOST + number).key
+                found[key] = passage_of(context, columns, sentences[number])
+    return found
 
 
 def _parts(table: _Table) -> tuple[ColumnElement[str], ...]:

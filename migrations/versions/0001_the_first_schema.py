@@ -439,7 +439,7 @@ def upgrade() -> None:
         "knowledge_base_mean",
         sa.Column("base_id", sa.Integer(), nullable=False),
         sa.Column("model_id", sa.Integer(), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("made_from", sa.String(), nullable=False),
         sa.Column("vectors", sa.Integer(), nullable=False),
         sa.Column("mean", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(

@@ -227,7 +227,7 @@ class Bench:
                     return
                 if attempt == 1:
                     self.heard.append(message)
-                    if message.text and not message.private_reply:
+                    if message.text:
                         known = self.ledger.messages.setdefault(message.audience, [])
                         known.append((message.conversation, message.message_id))
                 sent = await self.platform.deliver(tried, message, self.script(message))
@@ -252,7 +252,7 @@ async def running(double: DiscordDouble, bench: Bench, **connection: Any) -> Asy
     platform = bench.build(where, double.token)
     tasks = [asyncio.create_task(platform.run()), asyncio.create_task(bench.pump())]
     try:
-        await until(lambda: platform.health().connected or tasks[0].done())
+        await until(lambda: platform.is_connected or tasks[0].done())
         if tasks[0].done():
             await tasks[0]
         yield bench

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from bot.errors import PlatformRefused, PlatformUnavailable
 from bot.messages import (
+    Attachment,
     Choice,
     Citation,
     Delta,
     FileReply,
     IncomingMessage,
     Reply,
+    ReplyPart,
     ReplyStream,
     Status,
 )
@@ -40,7 +43,7 @@ def fact(text: str, confirmed: int = 1) -> Fact:
 
 
 async def test_an_answer_grows_by_edits_and_identical_text_is_not_sent_twice() -> None:
-    parts = [
+    parts: list[ReplyPart] = [
         Status("…"),
         Delta("Tea"),
         Delta(""),
@@ -312,3 +315,53 @@ async def test_a_stream_is_read_to_its_end_even_when_nothing_can_be_shown() -> N
             await s.double.mention(s.alice, s.general, "?")
             await until(lambda: bench.failures)
         assert ended.is_set()
+
+
+async def test_an_answer_is_taken_back_with_all_its_parts() -> None:
+    async with stage() as s, running(s.double, Bench(script=streaming(LONG))) as bench:
+        asked = await s.double.mention(s.alice, s.general, "?")
+        await until(lambda: bench.sent)
+        thread = s.double.world.channels[int(asked["id"])]
+        count = len(posts(thread))
+        assert count > 2
+        assert bench.sent[0] is not None
+        assert await bench.platform.retract(s.place, bench.sent[0]) == count
+        assert posts(thread) == []
+        assert await bench.platform.retract(s.place, bench.sent[0]) == 0
+        refused = {"code": 50013, "message": "Missing Permissions"}
+        s.double.faults.append(Fault("DELETE", "messages", 403, refused))
+        with pytest.raises(PlatformRefused):
+            await bench.platform.retract(s.place, bench.sent[0])
+        with pytest.raises(PlatformRefused):
+            await bench.platform.retract(s.place, "123")
+
+
+async def test_files_are_downloaded_up_to_a_limit() -> None:
+    async with stage() as s, running(s.double, Bench()) as bench:
+        s.double.files["資料.txt"] = b"x" * 1000
+        address = s.double.api_url.removesuffix("/api/v10") + "/cdn/"
+        file = Attachment("1", "資料.txt", "text/plain", 1000, address + "資料.txt")
+        assert await bench.platform.download(file, 1000) == b"x" * 1000
+        with pytest.raises(PlatformRefused):
+            await bench.platform.download(file, 999)
+        with pytest.raises(PlatformRefused):
+            await bench.platform.download(replace(file, url=address + "gone"), 1000)
+        with pytest.raises(PlatformUnavailable):
+            await bench.platform.download(replace(file, url="http://127.0.0.1:1/x"), 1000)
+
+
+@pytest.mark.parametrize("how", ["command", "words"])
+async def test_what_concerns_everybody_is_said_to_everybody(how: str) -> None:
+    paused = Reply("Paused.", private=how == "words", notice="停止中です。何も覚えません。")
+    async with stage() as s, running(s.double, Bench(script=saying(paused))) as bench:
+        if how == "command":
+            called = await s.double.slash(s.alice, s.general, "list")
+            await until(lambda: bench.sent)
+            assert called.shown == ["Paused."]
+            assert posts(s.general) == ["停止中です。何も覚えません。"]
+        else:
+            asked = await s.double.mention(s.alice, s.general, "pause")
+            await until(lambda: bench.sent)
+            thread = s.double.world.channels[int(asked["id"])]
+            assert posts(s.double.world.dm(s.alice)) == ["Paused."]
+            assert posts(thread) == ["停止中です。何も覚えません。"]

@@ -294,7 +294,7 @@ async def test_without_the_members_intent_every_member_is_asked_for_anew() -> No
         s.guild.members[s.alice.id] = {role}
         dm = s.double.world.dm(s.alice)
         async with running(s.double, Bench()) as bench:
-            assert bench.platform.health().missing_intents == ("Server Members Intent",)
+            assert bench.platform.missing_intents == ("Server Members Intent",)
             await s.double.say(s.alice, dm, "before")
             await until(lambda: len(bench.heard) == 1)
             s.guild.members[s.alice.id] = set()  # no event tells of it

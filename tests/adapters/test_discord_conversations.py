@@ -31,7 +31,7 @@ async def test_a_mention_is_answered_once_in_a_thread_under_it() -> None:
         await until(lambda: bench.sent)
         thread = s.double.world.channels[int(asked["id"])]
         assert posts(thread) == ["heard: I like tea"]
-        assert bench.sent == [str(next(iter(thread.messages)))]
+        assert bench.sent == [f"{thread.id}/{next(iter(thread.messages))}"]
         message = bench.heard[0]
         assert (message.surface, message.mention) == (Surface.PUBLIC, Mention.DIRECT)
         assert message.audience == s.place

@@ -20,7 +20,7 @@ async def test_asked_to_reconnect_it_resumes_and_misses_nothing() -> None:
         await s.double.ask_to_reconnect()
         await s.double.mention(s.alice, s.general, "while away")
         await until(lambda: bench.sent)
-        await until(lambda: bench.platform.health().connected)
+        await until(lambda: bench.platform.is_connected)
         assert [login["op"] for login in s.double.logins] == [IDENTIFY, RESUME]
         assert [m.text for m in bench.heard] == ["while away"]
 
@@ -77,7 +77,7 @@ async def test_complaint_12_a_restart_hears_nothing_twice() -> None:
             await s.double.say(s.alice, dm, "before")
             await until(lambda: bench.inbox.done and bench.sent)
         async with running(s.double, bench):
-            await bench.platform.read_gap()
+            await bench.platform.read_again()
             await s.double.say(s.alice, dm, "after")
             await until(lambda: len(bench.sent) == 2)
         assert [m.text for m in bench.heard] == ["before", "after"]
@@ -127,9 +127,9 @@ async def test_complaint_10_a_half_open_socket_is_noticed_and_health_says_so() -
         async with running(s.double, Bench(), heartbeat_timeout=0.4) as bench:
             s.double.is_frozen = True
             await s.double.mention(s.alice, s.general, "anybody there?")
-            await until(lambda: not bench.platform.health().connected)
+            await until(lambda: not bench.platform.is_connected)
             s.double.is_frozen = False
-            await until(lambda: bench.platform.health().connected)
+            await until(lambda: bench.platform.is_connected)
             await until(lambda: bench.sent)
         assert [m.text for m in bench.heard] == ["anybody there?"]
         assert s.double.logins[-1]["op"] == RESUME
@@ -163,7 +163,7 @@ async def test_a_refused_token_is_said_in_one_sentence_with_a_fix() -> None:
             async with running(double, bench):
                 raise AssertionError("it must not start")
         assert "DISCORD_TOKEN" in refused.value.fix
-        assert bench.platform.health().connected is False
+        assert bench.platform.is_connected is False
 
 
 async def test_intents_that_are_off_are_explained_and_not_asked_for() -> None:
@@ -184,7 +184,7 @@ async def test_intents_taken_away_while_running_end_with_an_explanation() -> Non
     async with stage() as s:
         platform = Bench().build(Connection(s.double.api_url, s.double.gateway_url))
         task = asyncio.create_task(platform.run())
-        await until(lambda: platform.health().connected)
+        await until(lambda: platform.is_connected)
         s.double.flags = 0
         await s.double.invalidate()
         with pytest.raises(PlatformUnavailable) as refused:
@@ -196,7 +196,7 @@ async def test_an_event_of_an_unknown_shape_does_not_stop_it() -> None:
     async with stage() as s, running(s.double, Bench()) as bench:
         await s.double.emit("CHANNEL_UPDATE", {"id": "nonsense"})
         await until(lambda: len(s.double.logins) == 2, 30)
-        await until(lambda: bench.platform.health().connected, 30)
+        await until(lambda: bench.platform.is_connected, 30)
         await s.double.mention(s.alice, s.general, "still here?")
         await until(lambda: bench.sent)
 
@@ -205,7 +205,7 @@ async def test_health_names_the_last_event() -> None:
     async with stage() as s, running(s.double, Bench()) as bench:
         await s.double.mention(s.alice, s.general, "hi")
         await until(lambda: bench.sent)
-        last = bench.platform.health().last_inbound
+        last = bench.platform.last_inbound
         assert last is not None
         assert datetime.now(UTC) - last < timedelta(seconds=30)
 
@@ -248,3 +248,39 @@ async def test_after_its_end_events_are_refused_and_not_kept_waiting() -> None:
         assert bench.platform.client.is_closed()
         with pytest.raises(PlatformUnavailable):
             await bench.platform.incoming(bench.inbox.events[-1])
+
+
+async def test_what_was_said_by_a_command_is_not_taken_for_a_deleted_message() -> None:
+    async with stage() as s:
+        bench = Bench()
+        dm = s.double.world.dm(s.alice)
+        async with running(s.double, bench):
+            await s.double.say(s.alice, dm, "a message")
+            await s.double.slash(s.alice, dm, "remember", text="お茶が好き")
+            await s.double.slash(s.alice, s.general, "remember", text="I live in Rome")
+            await until(lambda: len(bench.sent) == 3)
+            await until(lambda: len(bench.inbox.done) == len(bench.inbox.events))
+        async with running(s.double, bench):
+            await bench.platform.read_again()
+            await s.double.say(s.alice, dm, "after")
+            await until(lambda: len(bench.sent) == 4)
+        assert EventKind.DELETE not in {m.kind for m in bench.heard}
+
+
+async def test_a_deletion_in_an_archived_thread_reaches_the_place_of_the_thread() -> None:
+    async with stage() as s:
+        bench = Bench()
+        async with running(s.double, bench):
+            asked = await s.double.mention(s.alice, s.general, "hi")
+            await until(lambda: bench.sent)
+            thread = s.double.world.channels[int(asked["id"])]
+            said = await s.double.say(s.bob, thread, "in the thread")
+            await until(lambda: len(bench.sent) == 2)
+        bench.script = saying(Reply("", silent=True))
+        kept = s.double.world.channels.pop(thread.id)  # archived: not in GUILD_CREATE
+        async with running(s.double, bench):
+            s.double.world.channels[thread.id] = kept
+            await s.double.delete(thread, said)
+            await until(lambda: len(bench.heard) == 3)
+        assert bench.heard[2].kind is EventKind.DELETE
+        assert bench.heard[2].audience == s.place

@@ -98,7 +98,7 @@ def test_quotes_are_told_from_what_was_said() -> None:
         ("**太字**と`code`", "**太字**と`code`"),
         ("[docs](https://a.example/x_(y))", "docs (<https://a.example/x_(y)>)"),
         ("[https://good.example](https://evil.example)",
-         "https://good.example (<https://evil.example>)"),
+         "<https://good.example> (<https://evil.example>)"),
         ("![cat](https://a.example/cat.png)", "cat (<https://a.example/cat.png>)"),
         ("see https://a.example/b, ok", "see <https://a.example/b>, ok"),
         ("<https://a.example>", "<https://a.example>"),

@@ -259,3 +259,24 @@ async def test_events_on_the_wire_reach_the_directory() -> None:
         assert not [
             e for e in stage.inbox.events if event_of(e.payload)["type"] == "channel_shared"
         ]
+
+
+async def test_platform_tells_what_a_person_and_a_place_can_read_now() -> None:
+    async with slack_stage(populated()) as stage:
+        message = await stage.mention("hello")
+        await stage.slack.leave(ALICE, "GALICE")
+        await stage.settled()
+        alone = names(await stage.platform.readable_by(message.author.person))
+        assert alone == PUBLIC | {"DALICE", "GSECRET", "GGUEST", "GGROUP"}
+        assert names(await stage.platform.readable_in(message.audience)) == PUBLIC
+        command = len(stage.inbox.events)
+        await stage.slack.command(BOB, GENERAL, "list")
+        private = await stage.platform.incoming(await stage.event(command))
+        assert private is not None
+        stage.slack.workspace.channels["GSECRET"].members.discard(BOB)
+        assert "GSECRET" in names(private.readable)
+        assert names(await stage.platform.still_readable(private, private.readable)) == (
+            names(private.readable) - {"GSECRET"}
+        )
+        used = message.readable
+        assert await stage.platform.still_readable(message, used) == used

@@ -184,3 +184,25 @@ async def test_invited_bot_greets_in_the_channel_itself_and_once(stage: SlackSta
     await stage.platform.deliver(again, message, stream(Reply("I store what you tell me.")))
     (greeting,) = stage.slack.workspace.answers(GENERAL)
     assert "thread_ts" not in greeting
+
+
+@pytest.mark.parametrize("text", ["From now on I listen.", "チャンネルに知らせました"])
+async def test_notice_is_posted_for_everybody_in_the_channel(stage: SlackStage, text: str) -> None:
+    notice = "From now on I listen."
+    await answered(stage, Reply(text, notice=notice), text="listen on")
+    assert stage.shown() == [notice]
+    assert texts(stage.slack.responses) == ([] if text == notice else [text])
+
+
+async def test_notice_that_cannot_be_posted_is_told_to_the_person(stage: SlackStage) -> None:
+    stage.slack.workspace.channels[GENERAL].members.discard(BOT_USER)
+    await answered(stage, Reply("Paused.", notice="Paused."), text="pause")
+    assert stage.shown() == []
+    assert texts(stage.slack.responses) == ["Paused."]
+
+
+async def test_notice_of_a_visible_reply_is_not_said_twice(stage: SlackStage) -> None:
+    message = await stage.mention("listen to us")
+    event = next(e for e in stage.inbox.events if e.delivery == message.event_id)
+    await stage.platform.deliver(event, message, stream(Reply("Paused.", notice="Paused.")))
+    assert stage.shown() == ["Paused."]

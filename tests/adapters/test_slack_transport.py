@@ -204,6 +204,7 @@ async def test_port_that_is_taken_says_so() -> None:
             await platform.run()
 
 
+@pytest.mark.slow
 async def test_500_mentions_in_50_threads_get_one_answer_each_in_order(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

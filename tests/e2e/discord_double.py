@@ -111,8 +111,10 @@ class DiscordDouble:
         self.token = "x.y.z"
         self.heartbeat_interval = 45.0
         self.is_frozen = False
-        """Half-open: the gateway says nothing any more."""
+        """Half-open: the gateway takes everything and says nothing; a login waits for the thaw."""
         self.commands: list[Json] = []
+        self.files: dict[str, bytes] = {}
+        """By name; served below /cdn/."""
         self._session: Session | None = None
         self._numbers = itertools.count(1)
         self._rest = Rest(self)
@@ -132,6 +134,7 @@ class DiscordDouble:
         app = web.Application(client_max_size=20_000_000)
         app.router.add_route("*", "/api/v10/{path:.*}", self._http)
         app.router.add_get("/", self._gateway)
+        app.router.add_get("/cdn/{name}", self._file)
         runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -192,8 +195,9 @@ class DiscordDouble:
             if message.type is not WSMsgType.TEXT:
                 continue
             frame = json.loads(message.data)
-            if self.is_frozen:
+            if self.is_frozen and frame["op"] not in (IDENTIFY, RESUME):
                 continue
+            await until(lambda: not self.is_frozen)
             await self._frame(socket, frame["op"], frame["d"])
         return socket
 
@@ -249,6 +253,10 @@ class DiscordDouble:
             "nonce": asked.get("nonce"),
         }
         await self.emit("GUILD_MEMBERS_CHUNK", chunk)
+
+    async def _file(self, request: web.Request) -> web.Response:
+        data = self.files.get(request.match_info["name"])
+        return web.Response(status=404) if data is None else web.Response(body=data)
 
     # --- REST -----------------------------------------------------------------------------------
 

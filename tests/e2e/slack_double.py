@@ -84,7 +84,7 @@ class SlackDouble(SlackPeople):
         application.router.add_post("/respond/{id}", self._answer_response_url)
         application.router.add_post("/upload/{id}", self._answer_upload)
         application.router.add_get("/files/{id}", self._answer_download)
-        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()

@@ -7,17 +7,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.consolidate import Consolidator
 from bot.errors import ModelUnavailable
 from bot.summaries import Summaries
-from memory import guards
+from memory import guards, records
+from memory.long_term import Actor
 from memory.ports import Judge, Pair
 from memory.retention import Limits
-from memory.store import facts
-from memory.types import Fact, Origin, Readable, Verdict
+from memory.store import audiences, facts
+from memory.types import Fact, Kind, Origin, Readable, Ref, Verdict
 from tests.fakes import GENERAL, HANAKO, NOON, TARO, TARO_DM, Mind, ScriptedChatModel, new_fact
 
 HERE = Readable.of(TARO_DM)
@@ -41,10 +42,6 @@ async def insert(mind: Mind, text: str, **changed: Any) -> Fact:
     new = new_fact(message, **changed)
 
     def store(session: Any) -> Fact:
-        from memory import records
-        from memory.store import audiences
-        from memory.types import Kind, Ref
-
         fact = facts.insert(session, new, mind.clock())
         audience_id = audiences.ensure_id(session, new.audience)
         records.index(session, audience_id, Ref(Kind.FACT, fact.id), fact.text, mind.clock())
@@ -224,6 +221,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(max_examples=12)
 @given(said=st.lists(WORDS, min_size=2, max_size=9))
 async def test_no_two_merged_facts_are_guarded_and_a_second_round_changes_nothing(
     mind: Mind, said: list[str]
@@ -310,8 +308,6 @@ async def test_a_profile_names_its_evidence_and_goes_when_that_is_forgotten(mind
     (profile,) = await summaries.profile(TARO, HERE)
     assert {ref.id for ref in profile.sources} == {fact.id for fact in known}
     assert await summaries.profile(TARO, Readable.of(GENERAL)) == []
-    from memory.long_term import Actor
-
     await mind.memory.forget([known[0].id], Actor(TARO), HERE)
     assert await summaries.profile(TARO, HERE) == []
 
