@@ -20,6 +20,7 @@ from bot.admin_places import with_admin_place
 from bot.app_platforms import make_platforms
 from bot.commands import Commands
 from bot.dispatch import Dispatcher
+from bot.documents import Documents
 from bot.errors import BadSettings, BotFault
 from bot.extract import Extractor, StatementExtractor
 from bot.messages import Author, EventKind, IncomingMessage, Surface
@@ -28,6 +29,7 @@ from bot.ports import ChatModel, Platform
 from bot.prompts import count_tokens
 from bot.responder import Responder
 from bot.settings import Settings
+from memory.base_router import BaseRouter
 from memory.directory import Directory, Place
 from memory.embedding import EmbeddingService
 from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
@@ -78,6 +80,7 @@ class App:
     dispatcher: Dispatcher
     clock: Clock
     knowledge: Knowledge
+    router: BaseRouter
 
     async def readable(self, person: Person | None, channel: Audience | None) -> Readable:
         """What may be read from the terminal, in a channel or in the DM of a person.
@@ -126,6 +129,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             embedder.count_tokens if isinstance(embedder, EmbeddedEmbedder) else count_tokens,
             limits=ReadingLimits(max_bytes=settings.source_megabytes << 20),
         )
+        router = BaseRouter(database, index, embedding)
         model = await make_chat_model(settings)
         if model is not None:
             closing.push_async_callback(model.close)
@@ -141,6 +145,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             model,
             clock,
             answer_tokens=settings.answer_tokens,
+            documents=Documents(router, model),
         )
         dispatcher = Dispatcher(database, responder, clock)
         await embedding.open()
@@ -158,6 +163,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             dispatcher,
             clock,
             knowledge,
+            router,
         )
 
 
@@ -235,7 +241,8 @@ async def serving(app: App, platforms: Sequence[Platform]) -> AsyncIterator[None
         asyncio.create_task(_renew(app, holder)),
         asyncio.create_task(app.dispatcher.run({p.name: p for p in platforms})),
         asyncio.create_task(_repeat("embed what waits", app.memory.embedding.drain)),
-        asyncio.create_task(_repeat("take in documents", app.knowledge.work_off)),
+        asyncio.create_task(_repeat("take in documents", app.knowledge.catch_up)),
+        asyncio.create_task(_repeat("learn from verdicts", app.router.learn)),
         asyncio.create_task(
             _repeat("read what waits", lambda: app.extractor.drain(everything=False))
         ),

@@ -114,7 +114,7 @@ async def route(data: Path, embedder: Embedder) -> Sets:
                 new = NewSource(f"{row['domain']}/{number}", topic.replace("_", " "), _BY)
                 await bench.knowledge.add(base, new, line.encode())
         await bench.embedding.drain()
-        await bench.router.refresh()
+        await bench.knowledge.refresh_means()
         readable = Readable.of(_PLACE)
         routed = [await bench.router.route(row["text"], readable) for row in asked]
         nearest = [await _nearest_mean(bench, row["text"], list(names)) for row in asked]

@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from datetime import time as dt_time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -142,6 +143,7 @@ class Jobs:
 
     def _register(self) -> None:
         for job in self.jobs:
+            soon = {"next_run_time": datetime.now(self.zone)} if isinstance(job.when, Every) else {}
             self._scheduler.add_job(
                 self._fire,
                 job.trigger(self.zone),
@@ -151,6 +153,7 @@ class Jobs:
                 coalesce=True,
                 misfire_grace_time=None,  # late is better than never; the slot makes it once
                 replace_existing=True,
+                **soon,
             )
 
     async def _fire(self, job: Job) -> None:
@@ -181,8 +184,11 @@ class Jobs:
             offset = now
 
     async def _baseline(self) -> None:
-        """A job that is new has no debts: only slots after its first day are made up for."""
+        """Take over from the process before: what it left open is begun again. A job that is
+        new has no debts: only slots after its first day are made up for.
+        """
         now = self._clock()
+        await self._database.write(lambda s: job_runs.abandon(s, now))
         for job in self.jobs:
             if isinstance(job.when, At):
                 slot = job.when.slot(now, self.zone).isoformat()
@@ -191,6 +197,25 @@ class Jobs:
                         s, job.name, slot, now
                     )
                 )
+
+    async def lags(self) -> dict[str, float]:
+        """Seconds by which each job is late; 0 for one that is in time."""
+        now = self._clock()
+        late: dict[str, float] = {}
+        for job in self.jobs:
+            late[job.name] = 0.0
+            if isinstance(job.when, Every):
+                finished = self.states[job.name].finished
+                if finished is not None:
+                    overdue = time.monotonic() - finished - job.when.seconds
+                    late[job.name] = max(0.0, overdue)
+                continue
+            slot = job.when.slot(now, self.zone)
+            last = await self._database.read(lambda s, job=job: job_runs.latest(s, job.name))  # type: ignore[misc]
+            if last is not None and last.slot < slot.isoformat():
+                due = datetime.combine(slot, dt_time(job.when.hour, job.when.minute), self.zone)
+                late[job.name] = max(0.0, (now - due).total_seconds())
+        return late
 
     async def run_job(self, job: Job) -> None:
         """Run a job now if its slot is free. Nothing it raises reaches the scheduler."""
@@ -215,7 +240,7 @@ class Jobs:
         )
         if run_id is None:
             return
-        outcome = "stopped"
+        outcome = job_runs.STOPPED
         counts: dict[str, int] = {}
         try:
             outcome, counts = await self._work(job, state)

@@ -257,6 +257,7 @@ async def _embed(app: App, shell: Shell, *, quiet: bool) -> None:
     left = await embedding.waiting()
     if left and not quiet:
         shell.print(f"{left} texts wait for the embedding model; keywords find them already.")
+    await app.knowledge.refresh_means()
 
 
 @contextmanager

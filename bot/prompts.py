@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from bot.citing import label
+from bot.i18n import translator
 from bot.messages import IncomingMessage, Turn
 from memory.types import Hit, Message, Person, Role
 
@@ -92,6 +94,8 @@ def _reference(number: int, hit: Hit, asker: Person, zone: ZoneInfo) -> str:
     day = hit.said_at.astimezone(zone).date().isoformat()
     speaker = hit.fact.speaker if hit.fact else hit.message.author if hit.message else None
     who = "Oboete" if speaker is None else "the asker" if speaker == asker else speaker.name
+    if hit.chunk is not None:
+        who = label(hit.chunk, translator("en"))
     until = ""
     if hit.fact is not None and hit.fact.valid_until is not None:
         until = f" (until {hit.fact.valid_until.astimezone(zone).date().isoformat()})"

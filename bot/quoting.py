@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bot.citing import label
 from bot.i18n import Translator
 from bot.messages import Citation, IncomingMessage, Reply
 from memory.analysis import SELF, Question, Tense
@@ -46,7 +47,8 @@ def quotable(hits: Sequence[Hit], asked: Question, asker: Person, text: str) -> 
     live?" not by a name, however alike the words are.
     """
     relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker)]
-    chosen = [hit for hit in relevant if hit.fact is not None] or relevant
+    # what a message says comes second to the facts read off it, and to documents
+    chosen = [hit for hit in relevant if hit.message is None] or relevant
     if asks_for_all(asked, text):
         return chosen[:LISTED]
     return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
@@ -113,6 +115,8 @@ def quote(hit: Hit, reader: Reader) -> str:
 
 
 def _who(hit: Hit, reader: Reader) -> str:
+    if hit.chunk is not None:
+        return label(hit.chunk, reader.say)
     speaker = hit.fact.speaker if hit.fact else hit.message.author if hit.message else None
     if speaker is None:
         return "Oboete"
@@ -129,6 +133,7 @@ def citations(
     found = []
     for hit in used:
         link = hit.message.permalink if hit.message else None
+        link = hit.chunk.permalink if hit.chunk else link
         if hit.fact is not None:
             link = next((item.permalink for item in hit.fact.evidence if item.permalink), None)
         day = reader.say.date(hit.said_at, reader.time_zone)

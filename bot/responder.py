@@ -11,6 +11,7 @@ from typing import Any
 from bot import prompts
 from bot.command_registry import told
 from bot.commands import Commands
+from bot.documents import Consulted, Documents
 from bot.errors import BotFault, ModelUnavailable
 from bot.extract import Extractor
 from bot.happenings import SILENT, Happenings
@@ -69,6 +70,8 @@ class _Work:
     route: str = "talk"
     query: str = ""
     rounds: list[dict[str, Any]] = field(default_factory=list)
+    consulted: Consulted | None = None
+    """What the knowledge bases gave, when documents are among the hits."""
     by_model: bool = False
     """The reply is the model's, not quotations."""
 
@@ -99,6 +102,7 @@ class Responder:
         clock: Clock,
         *,
         answer_tokens: int,
+        documents: Documents | None = None,
     ) -> None:
         self._memory = memory
         self._directory = directory
@@ -106,6 +110,7 @@ class Responder:
         self._extractor = extractor
         self._model = model
         self._clock = clock
+        self._documents = documents
         self._answer_tokens = answer_tokens
         self._researcher = Researcher(memory, model)
         self._happenings = Happenings(memory, directory)
@@ -279,6 +284,11 @@ class Responder:
         seen |= {work.heard.id} if work.heard else set()
         seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
         work.hits = [hit for hit in found.hits if _tells(hit, own, seen)][:RECALLED]
+        if self._documents is not None:
+            consulted = await self._documents.consult(plan.query, message.readable, work.hits)
+            if consulted is not None:
+                work.consulted, work.hits = consulted, consulted.hits
+                work.calls += consulted.calls
 
     async def _with_attribute(self, work: _Work, hits: list[Hit]) -> list[Hit]:
         """The hits, with the asker's facts of the very attribute that they ask for.
@@ -307,6 +317,8 @@ class Responder:
     async def _finish(self, work: _Work, reply: Reply) -> Reply:
         """Store the reply with its lineage and trace; add citations and what was learned."""
         preferences = await self._directory.preferences(work.message.author.person)
+        read = work.consulted if any(hit.chunk is not None for hit in work.used) else None
+        work.route = Route.DOCUMENTS.value if read is not None else work.route
         stored_id: int | None = None
         sources = [hit.ref for hit in (work.hits if work.by_model else work.used)]
         sources += [Ref(Kind.FACT, item.fact.id) for item in work.learned]
@@ -343,6 +355,8 @@ class Responder:
             citations=citations(work.used, work.numbers(), work.reader),
             learned=learned,
             route=work.route,
+            base=read.base if read is not None else "",
+            confidence=read.confidence if read is not None else None,
             trace_id=trace_id,
             stored_id=stored_id,
             private=reply.private or work.message.private_reply,
@@ -369,6 +383,7 @@ class Responder:
                 for step in work.rounds
             ],
             "route": work.route,
+            **(work.consulted.steps if work.consulted is not None else {}),
             "model": self._model.name if self._model else "none",
             "calls": work.calls,
             "ms": _milliseconds(work),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
@@ -85,10 +85,12 @@ class Settings(BaseSettings):
     admins: Names = Field((), description="People (`platform:tenant:id`) who may administer")
     message_days: int = Field(0, ge=0, description="Days to keep messages; 0 keeps them")
     fact_days: int = Field(0, ge=0, description="Days to keep facts; 0 keeps them")
+    backup_keep: int = Field(4, ge=1, description="Weekly backups to keep")
     health_port: int = Field(
         0, ge=0, le=65535, description="Local port for health and metrics; 0 turns it off"
     )
     log_level: str = Field("warning", description="`debug`, `info`, `warning` or `error`")
+    log_format: Literal["text", "json"] = Field("text", description="`text`, or `json` lines")
     slack_bot_token: SecretStr = Field(
         SecretStr(""), validation_alias=_plain("SLACK_BOT_TOKEN"), description="`xoxb-…`"
     )

@@ -14,16 +14,19 @@ from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
 from memory.ranking import Floats
 from memory.routing import Choice, Evidence
-from memory.store import audiences, base_means, embeddings, routing_feedback, sources, traces
+from memory.store import audiences, base_means, embeddings, routing_feedback, sources
 from memory.store.database import Database
 from memory.store.embeddings import Model
-from memory.store.routing_feedback import Verdict
 from memory.store.sources import KnowledgeBase
 from memory.tokens import query_terms
-from memory.types import Audience, Kind, Person, Readable, Ref, Vector, Vectors
+from memory.types import Audience, Kind, Readable, Ref, Vector, Vectors
 
 CANDIDATES = 200
 """Passages of each signal that speak for their bases."""
+
+
+VERDICTS = 100
+"""Verdicts that are learned from at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,40 +101,26 @@ class BaseRouter:
         choices = await self._database.read(choose)
         return Routed(tuple((by_id[choice.base_id], choice) for choice in choices))
 
-    async def rate(self, trace_id: int, asker: Person, rating: int) -> bool:
-        """Let the asker's verdict on an answer move the routing of questions like that one.
-
-        +1 or -1; 0 takes it back. False when the answer was looked for in no base.
-        """
-        trace = await self._database.read(lambda s: traces.get(s, trace_id, asker))
-        if trace is None or not trace.steps.get("base_id") or not trace.steps.get("query"):
-            return False
-        embedded = await self._embedding.query(str(trace.steps["query"]))
-        if embedded is None:
-            return False
-        verdict = Verdict(int(trace.steps["base_id"]), rating, embedded[1])
-        model, place = embedded[0], trace.audience
-        await self._database.write(
-            lambda s: routing_feedback.put(s, trace_id, place, model.id, verdict)
-        )
-        return True
-
-    async def refresh(self) -> int:
-        """Make the means of changed bases again; gives how many."""
+    async def learn(self) -> int:
+        """Let new verdicts on answers move the routing of questions like theirs; gives how many."""
         ready = await self._embedding.serving()
         if ready is None:
             return 0
-        model = ready.model
-        stale = await self._database.read(lambda s: base_means.stale(s, model))
-        for base_id, state in stale.items():
-            mean = await self._database.read(
-                lambda s: base_means.make(s, base_id, model)  # noqa: B023 - awaited at once
+        model_id = ready.model.id
+        rated = await self._database.read(lambda s: routing_feedback.unheard(s, model_id, VERDICTS))
+        learned = 0
+        for each in rated:
+            embedded = await self._embedding.query(each.query) if each.query else None
+            if embedded is None:
+                continue
+            vector = embedded[1]
+            await self._database.write(
+                lambda s: routing_feedback.put(s, each, model_id, vector)  # noqa: B023
             )
-            if mean is not None:
-                await self._database.write(
-                    lambda s: base_means.put(s, base_id, model, state, mean)  # noqa: B023
-                )
-        return len(stale)
+            learned += 1
+        if await self._database.read(routing_feedback.any_withdrawn):
+            await self._database.write(routing_feedback.withdraw)
+        return learned
 
 
 def _words(session: Session, query: str, audience_ids: Sequence[int]) -> dict[int, float]:

@@ -7,6 +7,7 @@ decide, and two facts that a guard keeps apart are never brought together by a t
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -234,11 +235,13 @@ class Duplicates:
                 groups[comparable(fact)].append(fact.id)
         found: dict[tuple[int, int], float] = {}
         for ids in groups.values():
+            since = 0 if self.full else bisect.bisect_right(ids, self.loaded.mark)
+            if since == len(ids):
+                continue
             stacked = np.stack([self.loaded.vectors[id_] for id_ in ids])
-            for first, second, score in near_pairs(stacked, model):
+            for first, second, score in near_pairs(stacked, model, since):
                 low, high = sorted((ids[first], ids[second]))
-                if self.full or high > self.loaded.mark:
-                    found[low, high] = score
+                found[low, high] = score
         return [(low, high, s) for (low, high), s in sorted(found.items(), key=_nearest_first)]
 
 
@@ -247,12 +250,17 @@ def _nearest_first(item: tuple[tuple[int, int], float]) -> tuple[float, tuple[in
 
 
 def comparable(fact: Fact) -> tuple[object, ...]:
-    """Equal for facts that may be the same at all: one subject, language, sense and interval."""
-    return facts.subject_key(fact.subject), fact.language, fact.negated, fact.valid_until
+    """Equal for facts that may be the same at all: one subject, speaker, language, sense and
+    interval.
+    """
+    who = (facts.subject_key(fact.subject), fact.speaker)
+    return *who, fact.language, fact.negated, fact.valid_until
 
 
-def near_pairs(vectors: np.ndarray, model: Model) -> Iterator[tuple[int, int, float]]:
-    """Each row's nearest others above `reconcile.NEAR`, as (row, row, score).
+def near_pairs(
+    vectors: np.ndarray, model: Model, since: int = 0
+) -> Iterator[tuple[int, int, float]]:
+    """The nearest others above `reconcile.NEAR` of each row from `since`, as (row, row, score).
 
     `vectors`: float32 (n, d), raw; compared centred, in blocks of `BLOCK` rows.
     """
@@ -260,7 +268,7 @@ def near_pairs(vectors: np.ndarray, model: Model) -> Iterator[tuple[int, int, fl
         return
     centred = model.calibration.center(vectors)
     k = min(NEIGHBOURS, len(centred) - 1)
-    for start in range(0, len(centred), BLOCK):
+    for start in range(since, len(centred), BLOCK):
         rows = centred[start : start + BLOCK]
         scores = model.calibration.standardize(rows @ centred.T)
         scores[np.arange(len(rows)), start + np.arange(len(rows))] = -np.inf
@@ -301,7 +309,8 @@ def merge(session: Session, merges: Iterable[Merge]) -> int:
         )
         records.unindex(session, gone.audience_id, Ref(Kind.FACT, item.gone))
         session.flush()
-        facts.remove(session, item.gone)
+        facts.remove(session, item.gone, Change.MERGED_AWAY, cause=item.kept)
+        changes.add(session, kept.audience_id, item.kept, Change.MERGED, cause=item.gone)
         done += 1
     return done
 
@@ -323,11 +332,11 @@ def passed(loaded: Loaded, now: datetime, stopping: Event) -> list[Closing]:
             continue
         if fact.said_at < now - LOOK_BACK or _LASTS.search(fact.text):
             continue
-        if analysis.read(fact.text).tense is Tense.PAST:
-            continue
         zone = loaded.time_zones[fact.id]
         held = analysis.resolve_time(fact.text, fact.said_at, zone, fact.language)
-        if held is not None and fact.said_at < held[1] <= now - GRACE:
+        if held is None or not fact.said_at < held[1] <= now - GRACE:
+            continue
+        if analysis.read(fact.text).tense is not Tense.PAST:
             closings.append(Closing(fact.id, held[1]))
     return closings
 
@@ -340,9 +349,11 @@ def close(session: Session, closings: Iterable[Closing]) -> int:
             update(FactRow)
             .where(col(FactRow.id) == item.fact_id, col(FactRow.valid_until).is_(None))
             .values(valid_until=item.valid_until)
-            .returning(col(FactRow.id))
-        )
-        done += len(closed.scalars().all())
+            .returning(col(FactRow.id), col(FactRow.audience_id))
+        ).all()
+        for id_, audience_id in closed:
+            changes.add(session, audience_id, id_, Change.PASSED)
+        done += len(closed)
     return done
 
 

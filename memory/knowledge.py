@@ -33,7 +33,7 @@ from memory.reading import (
     read_in_subprocess,
 )
 from memory.redaction import redact
-from memory.store import sources, tombstones
+from memory.store import base_means, sources, tombstones
 from memory.store.database import Database
 from memory.store.sources import Contents, KnowledgeBase, NewSource, Source
 from memory.store.tombstones import Ledger
@@ -247,6 +247,7 @@ class Knowledge:
     def _hide(self, session: Session, source: Source, receipt: Receipt) -> None:
         """Make it unfindable now, erase the replies made from it; its chunks go step by step."""
         sources.hide(session, source.id)
+        base_means.drop(session, source.base_id)
         ids = sources.chunk_ids(session, source.id)
         for start in range(0, len(ids), LINEAGE_STEP):
             refs = [Ref(Kind.CHUNK, id_) for id_ in ids[start : start + LINEAGE_STEP]]
@@ -265,6 +266,10 @@ class Knowledge:
 
     # -- steps -----------------------------------------------------------------------------------
 
+    async def catch_up(self) -> int:
+        """What the background does: finish what was begun, and make the means of bases again."""
+        return await self.work_off() + await self.refresh_means()
+
     async def work_off(self, progress: Progress = _silent) -> int:
         """Finish what was begun: make chunks findable, take removed ones out. Gives how many.
 
@@ -279,6 +284,23 @@ class Knowledge:
             done += count
         await self._database.write(sources.finish_removal)
         return done
+
+    async def refresh_means(self) -> int:
+        """Make the mean vectors of changed bases again; gives how many."""
+        ready = await self._embedding.serving()
+        if ready is None:
+            return 0
+        model = ready.model
+        stale = await self._database.read(lambda s: base_means.stale(s, model))
+        for base_id, state in stale.items():
+            mean = await self._database.read(
+                lambda s: base_means.make(s, base_id, model)  # noqa: B023 - awaited at once
+            )
+            if mean is not None:
+                await self._database.write(
+                    lambda s: base_means.put(s, base_id, model, state, mean)  # noqa: B023
+                )
+        return len(stale)
 
     def _enter(self, session: Session) -> int:
         todo = sources.entering(session, STEP)

@@ -15,6 +15,7 @@ from sqlmodel import Session, col, select
 
 from memory import records
 from memory.store import facts, summaries, traces
+from memory.store.changes import Change
 from memory.tables import EvidenceRow, ExtractionRow, FactRow, MessageRow
 from memory.types import Kind, Ref
 
@@ -91,6 +92,6 @@ def expire_facts(session: Session, ids: Sequence[int]) -> int:
         facts.close_for_good(session, id_)
         records.unindex(session, row.audience_id, Ref(Kind.FACT, id_))
     for id_ in ids:
-        facts.remove(session, id_)
+        facts.remove(session, id_, Change.EXPIRED)
     summaries.drop_stale(session)
     return len(ids)

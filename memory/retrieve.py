@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +19,7 @@ from memory.reconcile import single_valued
 from memory.store import audiences, facts, messages
 from memory.store.database import Database
 from memory.tokens import QueryTerms, query_terms
-from memory.types import Fact, Hit, Kind, Message, Readable, Ref, SourceChunk
+from memory.types import Audience, Fact, Hit, Kind, Message, Readable, Ref, SourceChunk
 
 CANDIDATES = 100
 """Candidates of each signal and kind: beyond them neither signal adds right ones."""
@@ -56,12 +57,20 @@ class Retriever:
         """
         if not asked.query.strip() or k <= 0:
             return []
-        embedded = await self._embedding.query(asked.query)
-        ids = await self._database.read(lambda s: audiences.readable_ids(s, readable))
-        if not ids:
-            return []
         wide = max(k, CANDIDATES)
         searched = _searched(kinds)
+        terms, weights_of = _terms(asked.query, earlier)
+
+        def by_words(session: Session) -> tuple[dict[int, Audience], bm25.Evidence]:
+            ids = audiences.readable_ids(session, readable)
+            return ids, bm25.evidence(session, list(ids), terms, wide, kinds=searched)
+
+        # embedding takes longest and leaves the interpreter to others: words are looked up beside
+        embedded, (ids, found) = await asyncio.gather(
+            self._embedding.query(asked.query), self._database.read(by_words)
+        )
+        if not ids:
+            return []
         nearest: list[int] = []
         if embedded is not None:
             for kind in searched:
@@ -70,8 +79,6 @@ class Retriever:
         places = {audience: id_ for id_, audience in ids.items()}
 
         def rank(session: Session) -> list[Hit]:
-            terms, weights_of = _terms(asked.query, earlier)
-            found = bm25.evidence(session, list(ids), terms, wide, kinds=searched)
             keys = list(dict.fromkeys([*found.keys.tolist(), *nearest]))
             model = embedded[0] if embedded is not None else None
             gathered = gather(session, places, keys, found, model, asked)

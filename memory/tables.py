@@ -276,7 +276,11 @@ class TraceRow(SQLModel, table=True):
     """How an answer came about: ids and numbers, and the query that was searched for."""
 
     __tablename__ = "trace"
-    __table_args__ = (Index("ix_trace_reply_id", "reply_id"), _AUTOINCREMENT)
+    __table_args__ = (
+        Index("ix_trace_reply_id", "reply_id"),
+        Index("ix_trace_rating", "rating"),
+        _AUTOINCREMENT,
+    )
 
     id: int | None = Field(default=None, primary_key=True)
     audience_id: int = Field(foreign_key="audience.id")
@@ -605,3 +609,23 @@ class SummarySourceRow(SQLModel, table=True):
     source: int = Field(primary_key=True)
     """`Ref.key` of the fact or message."""
     text_key: bytes = Field(sa_type=LargeBinary)
+
+
+class FactChangeRow(SQLModel, table=True):
+    """What happened to a fact after it was learned: ids and times, nobody's words.
+
+    When the fact goes, one row stays and says how.
+    """
+
+    __tablename__ = "fact_change"
+    __table_args__ = (Index("ix_fact_change_fact_id", "fact_id", "audience_id"), _AUTOINCREMENT)
+
+    id: int | None = Field(default=None, primary_key=True)
+    audience_id: int = Field(foreign_key="audience.id")
+    fact_id: int
+    """Also of facts that are gone, so no foreign key."""
+    change: str
+    """See `memory.store.changes.Change`."""
+    cause: int | None = None
+    """Id of the other fact that brought it about."""
+    changed_at: datetime = Field(sa_type=UtcDateTime)

@@ -256,7 +256,7 @@ class Mind:
         memory = LongTermMemory(database, index, embedding, ledger, clock)
         assert isinstance(asked, FakeEmbedder)
         return cls(
-            database, ledger, clock, asked, index, embedding, memory, Directory(database)
+            database, ledger, clock, asked, index, embedding, memory, Directory(database, clock)
         )
 
     async def hear(self, text: str, *, learn: bool = False, **changed: Any) -> Message:

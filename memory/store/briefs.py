@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Integer, bindparam, select
 from sqlmodel import Session, col
 
+from memory.store import lineage
 from memory.tables import EvidenceRow, FactRow, MessageRow
 
 
@@ -59,12 +60,14 @@ def facts(
 def messages(
     session: Session, ids: Collection[int], audience_ids: Collection[int]
 ) -> dict[int, MessageBrief]:
-    """Those of the messages that are in one of the audiences, by id."""
+    """Those of the messages that are in the audiences with all they were made from, by id."""
     if not ids:
         return {}
     here = {"ids": list(ids), "audiences": list(audience_ids)}
-    rows = session.connection().execute(_MESSAGES, here)
-    return {row.id: MessageBrief(*row[1:]) for row in rows}
+    rows = session.connection().execute(_MESSAGES, here).all()
+    replies = [row.id for row in rows if row.author is None]
+    closed = lineage.closed(session, replies, audience_ids)
+    return {row.id: MessageBrief(*row[1:]) for row in rows if row.id not in closed}
 
 
 # Built once: assembling a statement takes longer than running it.

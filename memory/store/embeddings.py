@@ -204,26 +204,29 @@ def version(session: Session, audience_id: int, model_id: int) -> int:
 
 def load(session: Session, audience_id: int, model: Model) -> tuple[np.ndarray, Vectors]:
     """All of an audience's vectors: keys int64 (n,), ascending, and float32 (n, d)."""
-    rows = session.execute(
-        select(EmbeddingRow.owner, EmbeddingRow.vector)
-        .where(EmbeddingRow.audience_id == audience_id, EmbeddingRow.model_id == model.id)
+    # on the connection: the session would look at each row for objects to keep track of
+    rows = session.connection().execute(
+        select(col(EmbeddingRow.owner), col(EmbeddingRow.vector))
+        .where(col(EmbeddingRow.audience_id) == audience_id, col(EmbeddingRow.model_id) == model.id)
         .order_by(col(EmbeddingRow.owner))
-    ).all()
+    )
     size = 4 * model.dimension
-    rows = [row for row in rows if len(row[1]) == size]  # damaged ones are for `check` to name
-    keys = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    joined = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float32)
-    return keys, joined.reshape(len(rows), model.dimension)
+    kept: dict[int, bytes] = {  # damaged ones are for `check` to name
+        owner: vector for owner, vector in rows if len(vector) == size
+    }
+    keys = np.fromiter(kept, dtype=np.int64, count=len(kept))
+    joined = np.frombuffer(b"".join(kept.values()), dtype=np.float32)
+    return keys, joined.reshape(len(kept), model.dimension)
 
 
 def of_owners(
     session: Session, audience_id: int, model: Model, keys: Iterable[int]
 ) -> dict[int, Vector]:
     """The vectors of some records of one audience, by key."""
-    rows = session.execute(
-        select(EmbeddingRow.owner, EmbeddingRow.vector).where(
-            EmbeddingRow.audience_id == audience_id,
-            EmbeddingRow.model_id == model.id,
+    rows = session.connection().execute(
+        select(col(EmbeddingRow.owner), col(EmbeddingRow.vector)).where(
+            col(EmbeddingRow.audience_id) == audience_id,
+            col(EmbeddingRow.model_id) == model.id,
             col(EmbeddingRow.owner).in_(set(keys)),
         )
     )

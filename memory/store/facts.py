@@ -10,7 +10,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, delete, or_, update
 from sqlmodel import Session, col, select
 
-from memory.store import audiences
+from memory.store import audiences, changes
+from memory.store.changes import Change
 from memory.store.text_keys import text_key
 from memory.tables import EvidenceRow, FactRow, MessageRow
 from memory.types import Audience, Evidence, Fact, NewFact, Origin, Person, Readable, Span
@@ -68,16 +69,22 @@ def _add_evidence(session: Session, fact_id: int, evidence: Iterable[Evidence]) 
     session.flush()
 
 
-def exact(session: Session, fact: NewFact) -> Fact | None:
-    """The newest fact of the same subject and place in the same words, current ones first."""
+def exact(session: Session, fact: NewFact, *, of_speaker: bool = False) -> Fact | None:
+    """The newest fact of the same subject and place in the same words, current ones first.
+
+    With `of_speaker` only what the same person said: "my wife" is somebody else for each.
+    """
     ids = audiences.readable_ids(session, Readable.of(fact.audience))
+    where = [
+        col(FactRow.audience_id).in_(ids),
+        col(FactRow.subject) == subject_key(fact.subject),
+        col(FactRow.text_key) == text_key(fact.text),
+    ]
+    if of_speaker:
+        where.append(col(FactRow.speaker) == str(fact.speaker))
     row = session.exec(
         select(FactRow)
-        .where(
-            col(FactRow.audience_id).in_(ids),
-            FactRow.subject == subject_key(fact.subject),
-            FactRow.text_key == text_key(fact.text),
-        )
+        .where(*where)
         .order_by(col(FactRow.superseded_by).is_not(None), col(FactRow.id).desc())
     ).first()
     return _with_evidence(session, [row], ids)[0] if row else None
@@ -144,26 +151,42 @@ def supersede(session: Session, old: Fact, new: Fact) -> None:
     row.valid_until = new.valid_from or new.said_at
     session.add(row)
     session.flush()
+    now = max(old.learned_at, new.learned_at)
+    changes.add(session, row.audience_id, old.id, Change.SUPERSEDED, now, cause=new.id)
 
 
-def revive(session: Session, superseding_id: int) -> list[int]:
-    """Open again what a fact had closed; gives the ids."""
-    revived = session.execute(
-        update(FactRow)
-        .where(col(FactRow.superseded_by) == superseding_id)
-        .values(superseded_by=None, valid_until=None)
-        .returning(col(FactRow.id))
-    )
-    return [int(id_) for id_ in revived.scalars()]
+def revive(session: Session, superseding_id: int, now: datetime) -> list[int]:
+    """Give back their place to the facts that a fact had closed; gives their ids.
+
+    They are current again, unless that fact had been superseded itself: then by what did that.
+    """
+    superseding = session.get_one(FactRow, superseding_id)
+    heir = session.get(FactRow, superseding.superseded_by) if superseding.superseded_by else None
+    revived = []
+    closed = session.exec(select(FactRow).where(FactRow.superseded_by == superseding_id)).all()
+    for row in closed:
+        assert row.id is not None
+        row.superseded_by = heir.id if heir else None
+        row.valid_until = (heir.valid_from or heir.said_at) if heir else None
+        session.add(row)
+        change = Change.SUPERSEDED if heir else Change.REVIVED
+        cause = heir.id if heir else superseding_id
+        changes.add(session, row.audience_id, row.id, change, now, cause=cause)
+        revived.append(row.id)
+    session.flush()
+    return revived
 
 
-def close_for_good(session: Session, superseding_id: int) -> None:
+def close_for_good(session: Session, superseding_id: int, now: datetime | None = None) -> None:
     """Let what a fact had superseded stay in the past although that fact goes."""
-    session.execute(
+    closed = session.execute(
         update(FactRow)
         .where(col(FactRow.superseded_by) == superseding_id)
         .values(superseded_by=None)
+        .returning(col(FactRow.id), col(FactRow.audience_id))
     )
+    for id_, audience_id in closed.all():
+        changes.add(session, audience_id, id_, Change.CLOSED, now, cause=superseding_id)
 
 
 def drop_evidence(session: Session, fact_id: int, message_id: int) -> bool:
@@ -177,10 +200,19 @@ def drop_evidence(session: Session, fact_id: int, message_id: int) -> bool:
     return left is not None
 
 
-def remove(session: Session, fact_id: int) -> None:
+def remove(
+    session: Session,
+    fact_id: int,
+    why: Change = Change.FORGOTTEN,
+    now: datetime | None = None,
+    *,
+    cause: int | None = None,
+) -> None:
     """Delete the row and its evidence. Whoever calls has seen to what it superseded."""
+    audience_id = session.get_one(FactRow, fact_id).audience_id
     session.execute(delete(EvidenceRow).where(col(EvidenceRow.fact_id) == fact_id))
     session.execute(delete(FactRow).where(col(FactRow.id) == fact_id))
+    changes.add(session, audience_id, fact_id, why, now, cause=cause)
 
 
 def as_new(fact: Fact) -> NewFact:

@@ -21,6 +21,10 @@ BASELINE = "baseline"
 """Outcome of the entry that is made when a job is first known: what was due before is no debt."""
 
 
+STOPPED = "stopped"
+"""Outcome of a run that a stop or a crash cut short: it is begun again on the next start."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobRun:
     """One run of a job."""
@@ -44,6 +48,15 @@ def baseline(session: Session, job: str, slot: str, now: datetime) -> bool:
     return True
 
 
+def abandon(session: Session, now: datetime) -> None:
+    """Mark runs that nobody finished as stopped: whoever began them does not run any more."""
+    session.execute(
+        update(JobRunRow)
+        .where(col(JobRunRow.finished_at).is_(None))
+        .values(finished_at=now, outcome=STOPPED)
+    )
+
+
 def claim(session: Session, job: str, slot: str, now: datetime) -> int | None:
     """Begin the run for a slot; gives its id, or None when the slot has had its run.
 
@@ -60,7 +73,7 @@ def claim(session: Session, job: str, slot: str, now: datetime) -> int | None:
     ).first()
     if row is None:
         row = JobRunRow(job=job, slot=slot, started_at=now)
-    elif row.outcome in {None, "stopped"} and row.attempts < ATTEMPTS:
+    elif row.outcome == STOPPED and row.attempts < ATTEMPTS:
         row.started_at, row.finished_at, row.outcome = now, None, None
     else:
         return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import update
 from sqlmodel import Session, col, select
 
-from memory.store import audiences
+from memory.store import audiences, lineage
 from memory.store.text_keys import text_key
 from memory.tables import AudienceRow, MessageRow
 from memory.types import Audience, Message, NewMessage, Person, Readable, Role, Span
@@ -84,18 +84,23 @@ def find(session: Session, audience: Audience, platform_id: str) -> Message | No
 
 
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Message]:
-    """Those of the messages that are readable, by id."""
+    """Those of the messages that are readable with all they were made from, by id."""
     places = audiences.readable_ids(session, readable)
     rows = session.exec(
         select(MessageRow).where(
             col(MessageRow.id).in_(set(ids)), col(MessageRow.audience_id).in_(places)
         )
-    )
-    return {m.id: m for m in (to_message(row, places[row.audience_id]) for row in rows)}
+    ).all()
+    closed = _closed(session, rows, places)
+    found = [to_message(row, places[row.audience_id]) for row in rows if row.id not in closed]
+    return {message.id: message for message in found}
 
 
 def recent(session: Session, readable: Readable, conversation: str, limit: int) -> list[Message]:
-    """The last `limit` readable messages of a conversation, oldest first, blank ones left out."""
+    """The last `limit` readable messages of a conversation, oldest first, blank ones left out.
+
+    So are replies that were made from something that is not readable here and now.
+    """
     places = audiences.readable_ids(session, readable)
     rows = session.exec(
         select(MessageRow)
@@ -107,7 +112,15 @@ def recent(session: Session, readable: Readable, conversation: str, limit: int) 
         .order_by(col(MessageRow.sent_at).desc(), col(MessageRow.id).desc())
         .limit(limit)
     ).all()
-    return [to_message(row, places[row.audience_id]) for row in reversed(rows)]
+    closed = _closed(session, rows, places)
+    return [
+        to_message(row, places[row.audience_id]) for row in reversed(rows) if row.id not in closed
+    ]
+
+
+def _closed(session: Session, rows: Iterable[MessageRow], places: Collection[int]) -> set[int]:
+    replies = [row.id for row in rows if row.author is None and row.id is not None]
+    return lineage.closed(session, replies, places)
 
 
 def by_author(session: Session, author: Person, readable: Readable) -> list[Message]:

@@ -71,13 +71,20 @@ class Ledger:
         except OSError as error:
             raise StoreUnavailable(f"The ledger cannot be written: {error}") from error
 
-    def digests(self) -> set[bytes]:
-        """Everything on the list that was not taken back. Raises StoreUnavailable."""
+    def position(self) -> int:
+        """Bytes on the list now: what is written later stands behind it."""
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def digests(self, after: int = 0) -> set[bytes]:
+        """Everything on the list behind a position that was not taken back.
+
+        Raises StoreUnavailable.
+        """
         if not self._path.exists():
             return set()
         listed: set[bytes] = set()
         try:
-            for line in self._path.read_text("ascii").split():
+            for line in self._path.read_bytes()[after:].decode("ascii").split():
                 digest = bytes.fromhex(line.removeprefix(_RETRACTED))
                 if line.startswith(_RETRACTED):
                     listed.discard(digest)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
-from memory.store import audiences
+from memory.store import audiences, lineage
 from memory.tables import LineageRow, TraceRow
 from memory.types import Audience, Kind, Person, Ref
 
@@ -52,10 +52,7 @@ def add(
     session.flush()
     assert row.id is not None
     if reply_id is not None:
-        derived = Ref(Kind.MESSAGE, reply_id).key
-        for key in {ref.key for ref in sources} - {derived}:
-            session.merge(LineageRow(derived=derived, source=key))
-        session.flush()
+        lineage.add(session, reply_id, sources)
     return row.id
 
 

@@ -524,6 +524,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("trace", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_trace_message_id"), ["message_id"], unique=False)
+        batch_op.create_index("ix_trace_rating", ["rating"], unique=False)
         batch_op.create_index("ix_trace_reply_id", ["reply_id"], unique=False)
 
     op.create_table(
@@ -605,6 +606,7 @@ def downgrade() -> None:
     op.drop_table("chunk")
     with op.batch_alter_table("trace", schema=None) as batch_op:
         batch_op.drop_index("ix_trace_reply_id")
+        batch_op.drop_index("ix_trace_rating")
         batch_op.drop_index(batch_op.f("ix_trace_message_id"))
 
     op.drop_table("trace")

@@ -256,6 +256,7 @@ async def running(double: DiscordDouble, bench: Bench, **connection: Any) -> Asy
         if tasks[0].done():
             await tasks[0]
         yield bench
+        await until(lambda: not bench.inbox.taken)
     finally:
         for task in reversed(tasks):
             task.cancel()

@@ -12,7 +12,7 @@ import pytest
 from adapters.discord_platform import Connection, DiscordPlatform
 from adapters.discord_setup import GREETED
 from adapters.discord_state import Hooks, Rules
-from bot.messages import EventKind, InboxEvent, IncomingMessage, Mention, Surface
+from bot.messages import InboxEvent, IncomingMessage
 from tests.adapters.discord_fakes import COMMANDS, MemoryKeep, MemoryLedger, Time
 from tests.adapters.discord_fakes import Stage as Town
 from tests.adapters.discord_fakes import stage as town
@@ -166,15 +166,3 @@ class TestDiscord(PlatformContract):
                 running.cancel()
                 with suppress(asyncio.CancelledError):
                     await running
-
-    async def test_mention_becomes_one_message(self, stage: StageProtocol) -> None:
-        """As in the contract, but a Discord user is one person in all guilds and in DMs."""
-        message = await stage.mention("猫が好きです。Do you remember?")
-        assert message.kind is EventKind.MESSAGE
-        assert message.platform == stage.platform.name == message.audience.platform
-        assert (message.surface, message.mention) == (Surface.PUBLIC, Mention.DIRECT)
-        assert message.addressed
-        assert message.text == "猫が好きです。Do you remember?"
-        assert message.audience in message.readable
-        assert message.tenant == message.audience.tenant
-        assert message.author.person.tenant == "@me"

@@ -24,7 +24,8 @@ from bot.messages import (
 )
 from memory.types import Audience, Evidence, Fact, Origin, Person, Span
 from tests.adapters.discord_fakes import Bench, Stage, posts, running, saying, stage, streaming
-from tests.e2e.discord_double import DiscordDouble, Fault, Interaction, until
+from tests.e2e.discord_double import DiscordDouble, Fault, until
+from tests.e2e.discord_people import Interaction
 
 DEFERRED, DEFERRED_UPDATE, MODAL, MESSAGE = 5, 6, 9, 4
 

@@ -31,7 +31,7 @@ MODEL_ID = 1
 SPEAKER = Person("console", "local", "taro")
 """Says every message of a conversation."""
 
-SUBJECTS = 1_000
+SUBJECTS = 100
 """Whom or what the facts of a conversation are about."""
 
 _BLOCK = 20_000

@@ -1,174 +1,55 @@
-"""Made-up chat sentences, half Japanese and half English, with words as unevenly common as words
-are. Nobody said them.
+"""Made-up chat sentences, half Japanese and half English. Nobody said them.
+
+Words are as unevenly common as words are (Zipf's law): a few are everywhere, most are rare.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 
-_PEOPLE = (
-    [
-        "田中",
-        "佐藤",
-        "鈴木",
-        "高橋",
-        "渡辺",
-        "伊藤",
-        "山本",
-        "中村",
-        "小林",
-        "加藤",
-        "吉田",
-        "山田",
-        "松本",
-        "井上",
-        "木村",
-    ],
-    [
-        "Tanaka",
-        "Alice",
-        "Bob",
-        "Carol",
-        "Dave",
-        "Erin",
-        "Frank",
-        "Grace",
-        "Heidi",
-        "Ivan",
-        "Judy",
-        "Mallory",
-        "Niaj",
-        "Olivia",
-    ],
-)
-_THINGS = (
-    [
-        "会議",
-        "資料",
-        "昼ご飯",
-        "サーバー",
-        "猫",
-        "珈琲",
-        "予算",
-        "旅行",
-        "写真",
-        "音楽",
-        "本",
-        "駅",
-        "学校",
-        "公園",
-        "自転車",
-        "契約",
-        "荷物",
-    ],
-    [
-        "meeting",
-        "server",
-        "lunch",
-        "budget",
-        "cat",
-        "coffee",
-        "report",
-        "trip",
-        "photo",
-        "music",
-        "book",
-        "bike",
-        "contract",
-    ],
-)
-_TOWNS = (
-    [
-        "東京",
-        "京都",
-        "大阪",
-        "札幌",
-        "福岡",
-        "名古屋",
-        "横浜",
-        "神戸",
-        "仙台",
-        "広島",
-        "那覇",
-        "金沢",
-        "奈良",
-        "長野",
-        "熊本",
-        "新潟",
-    ],
-    [
-        "Tokyo",
-        "Kyoto",
-        "Osaka",
-        "London",
-        "Paris",
-        "Berlin",
-        "Madrid",
-        "Rome",
-        "Vienna",
-        "Oslo",
-        "Dublin",
-        "Lisbon",
-    ],
-)
-_DEEDS = (
-    [
-        "見ました",
-        "食べたいです",
-        "引っ越した",
-        "好きです",
-        "送ってください",
-        "買った",
-        "直しました",
-    ],
-    [
-        "moved",
-        "liked",
-        "ate",
-        "sent",
-        "bought",
-        "fixed",
-        "planned",
-        "cancelled",
-        "wanted",
-        "forgot",
-        "painted",
-    ],
-)
+WORDS = 5_000
+"""Nouns of each language."""
 
-_STATEMENTS = (
-    "{who}さんは{town}で{number}番の{thing}を{deed}。",
-    "{who} {deed} the {thing} number {number} in {town} last year.",
+_KANJI = (
+    "山川田中本木村林森池石岩花春夏秋冬東西南北大小上下前後内外天地空海風雨雪火水金土日月星光"
+    "人名会社店駅道車船電話音楽書画文字国語数学校門家庭園食品酒茶米魚肉鳥馬犬"
 )
-_QUESTIONS = (
-    "{who}さんが{town}で{number}番の{thing}をどうしたか教えてください",
-    "What did {who} do with the {thing} number {number} in {town}?",
-)
+_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstv" for vowel in "aeio"]
+_PATTERNS = {
+    "ja": ("{0}さんは{1}で{2}の{3}を見ました。", "{0}さんが見た{2}の{3}について教えて"),
+    "en": ("{0} saw the {3} of {2} in {1} last year.", "What did {0} say about the {3} of {2}?"),
+}
 
 
 def statements(count: int, seed: int = 7) -> list[str]:
     """Sentences that tell something."""
-    return _sentences(_STATEMENTS, count, seed)
+    return _sentences(0, count, seed)
 
 
 def questions(count: int, seed: int = 11) -> list[str]:
-    """Questions about what such sentences tell; seldom twice the same."""
-    return _sentences(_QUESTIONS, count, seed)
+    """Questions about what such sentences tell; hardly ever twice the same."""
+    return _sentences(1, count, seed)
 
 
-def _sentences(patterns: tuple[str, str], count: int, seed: int) -> list[str]:
+def _sentences(form: int, count: int, seed: int) -> list[str]:
+    words = random.Random(1)
+    nouns = {
+        "ja": _nouns(words, lambda source: "".join(source.sample(_KANJI, 2))),
+        "en": _nouns(words, lambda source: "".join(source.sample(_SYLLABLES, 3))),
+    }
+    weights = [1 / rank for rank in range(1, WORDS + 1)]
     source = random.Random(seed)
+    found = []
+    for number in range(count):
+        language = ("ja", "en")[number % 2]
+        chosen = source.choices(nouns[language], weights, k=4)
+        found.append(_PATTERNS[language][form].format(*chosen))
+    return found
 
-    def pick(words: list[str]) -> str:
-        return words[int(len(words) * source.random() ** 2)]
 
-    return [
-        patterns[number % 2].format(
-            who=pick(_PEOPLE[number % 2]),
-            thing=pick(_THINGS[number % 2]),
-            town=pick(_TOWNS[number % 2]),
-            deed=pick(_DEEDS[number % 2]),
-            number=source.randrange(1, 3_000),
-        )
-        for number in range(count)
-    ]
+def _nouns(source: random.Random, make: Callable[[random.Random], str]) -> Sequence[str]:
+    found: dict[str, None] = {}
+    while len(found) < WORDS:
+        found[make(source)] = None
+    return list(found)

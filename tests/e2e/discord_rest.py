@@ -18,7 +18,8 @@ from tests.e2e.discord_world import (
 )
 
 if TYPE_CHECKING:
-    from tests.e2e.discord_double import DiscordDouble, Interaction
+    from tests.e2e.discord_double import DiscordDouble
+    from tests.e2e.discord_people import Interaction
 
 Answer = tuple[int, Any]
 SEND = 1 << 11

@@ -12,10 +12,9 @@ import select
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -34,13 +33,18 @@ def program(prepared: Path, tmp_path: Path) -> Program:
     return Program(folder)
 
 
-def read_until(read: Callable[[], bytes], wanted: bytes) -> bytes:
+def read_until(source: int | IO[bytes], wanted: bytes) -> bytes:
     """What was read until `wanted` came; fails when the end or the time limit comes first."""
-    seen, until = b"", time.monotonic() + SECONDS
+    descriptor = source if isinstance(source, int) else source.fileno()
+    seen = b""
     while wanted not in seen:
-        assert time.monotonic() < until, seen
-        part = read()
-        assert part, seen
+        ready, _, _ = select.select([descriptor], [], [], SECONDS)
+        assert ready, (seen, "and then nothing more")
+        try:
+            part = os.read(descriptor, 4096)
+        except OSError:  # a terminal whose other side has closed
+            part = b""
+        assert part, (seen, "and then the end")
         seen += part
     return seen
 
@@ -139,24 +143,11 @@ def terminal(program: Program, *arguments: str) -> Iterator[tuple[subprocess.Pop
         os.close(screen)
 
 
-def screen_reader(screen: int) -> Callable[[], bytes]:
-    def read() -> bytes:
-        ready, _, _ = select.select([screen], [], [], SECONDS)
-        if not ready:
-            return b""
-        with contextlib.suppress(OSError):  # the other side has closed
-            return os.read(screen, 4096)
-        return b""
-
-    return read
-
-
 def test_in_a_terminal_there_is_a_banner_and_a_prompt(program: Program) -> None:
     with terminal(program, "chat", "--user", "taro") as (process, screen):
-        read = screen_reader(screen)
-        assert b"/memory help" in read_until(read, b"> ")
+        assert b"/memory help" in read_until(screen, b"> ")
         os.write(screen, "猫が好きです。\n".encode())
-        assert "猫が好きです".encode() in read_until(read, b"\r\n\r\n> ")
+        assert "猫が好きです".encode() in read_until(screen, b"\r\n\r\n> ")
         os.write(screen, b"\x04")
         assert process.wait(SECONDS) == 0
         assert process.stderr is not None
@@ -165,7 +156,7 @@ def test_in_a_terminal_there_is_a_banner_and_a_prompt(program: Program) -> None:
 
 def test_ctrl_c_at_the_prompt_ends_at_once(program: Program) -> None:
     with terminal(program, "chat", "--user", "taro") as (process, screen):
-        read_until(screen_reader(screen), b"> ")
+        read_until(screen, b"> ")
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 130
         assert process.stderr is not None
@@ -187,7 +178,7 @@ async def test_ctrl_c_in_the_middle_of_an_answer_loses_nothing(program: Program)
         def interrupt() -> tuple[int, bytes]:
             stdin.write(b"My locker is number 4711, what do you say?\n")
             stdin.flush()
-            read_until(lambda: os.read(stdout.fileno(), 4096), b"beginning")
+            read_until(stdout, b"beginning")
             process.send_signal(signal.SIGINT)
             code = process.wait(SECONDS)
             return code, stderr.read()
@@ -213,7 +204,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(program: Program) -> None:
     assert process.stderr is not None
     process.stdin.write(b"I like cats.\n")
     process.stdin.flush()
-    read_until(lambda: os.read(process.stdout.fileno(), 4096), b"\n\n")  # type: ignore[union-attr]
+    read_until(process.stdout, b"\n\n")
     process.stdout.close()
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(b"I like dogs.\n" * 5)
@@ -276,7 +267,7 @@ def test_a_second_process_is_refused_and_told_who_serves(program: Program) -> No
     assert first.stdout is not None
     first.stdin.write(b"I like cats.\n")
     first.stdin.flush()
-    read_until(lambda: os.read(first.stdout.fileno(), 4096), b"\n\n")  # type: ignore[union-attr]
+    read_until(first.stdout, b"\n\n")
     second = program.chat("I like dogs.", user="hanako")
     assert (second.code, second.out) == (2, "")
     assert f"process {first.pid}" in second.complained_in_one_line()
@@ -292,7 +283,7 @@ def test_after_a_kill_the_next_process_starts_at_once(program: Program) -> None:
     assert first.stdout is not None
     first.stdin.write(b"I like cats.\n")
     first.stdin.flush()
-    read_until(lambda: os.read(first.stdout.fileno(), 4096), b"\n\n")  # type: ignore[union-attr]
+    read_until(first.stdout, b"\n\n")
     first.kill()
     first.communicate(timeout=SECONDS)
     second = program.chat("What do I like?")

@@ -1,0 +1,132 @@
+"""Everything that keeps an installation going, put together: jobs, backups, reminders, metrics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from bot.backup import Backups
+from bot.consolidate import Consolidator
+from bot.i18n import Translator
+from bot.jobs import SUNDAY, At, Every, Job, Jobs
+from bot.messages import EventKind, IncomingMessage, Reply
+from bot.metrics import Metrics
+from bot.reminders import Reminders
+from bot.summaries import Summaries
+from memory import maintenance, statistics
+from memory.errors import MemoryFault
+from memory.ports import Clock
+from memory.statistics import Statistics
+from memory.store import lease
+from memory.store.database import Database
+from memory.store.tombstones import Ledger
+
+log = logging.getLogger(__name__)
+
+CONSOLIDATE = At(3, 15)
+CHECK = At(4, 15, SUNDAY)
+BACKUP = At(4, 45, SUNDAY)
+REMIND = Every(15)
+BACKGROUND = Every(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """The parts, as `bot.app` holds them."""
+
+    jobs: Jobs
+    """What runs while platforms are served."""
+    background: Jobs
+    """Its part that also runs while somebody talks in the terminal."""
+    consolidator: Consolidator
+    summaries: Summaries
+    backups: Backups
+    reminders: Reminders
+    metrics: Metrics
+    database: Database
+    clock: Clock
+
+    async def statistics(self) -> Statistics:
+        """Counts over the whole installation."""
+        return await self.database.read(lambda s: statistics.gather(s, self.clock()))
+
+    async def take(self, message: IncomingMessage, say: Translator) -> Reply | None:
+        """The reply to what is asked of operations: reminders, and `admin stats`; else None."""
+        if message.kind is EventKind.COMMAND and message.text.split() == ["admin", "stats"]:
+            if not message.author.is_admin:
+                return Reply(say("Only an admin can do that."), private=True)
+            return Reply(told(await self.statistics(), say), private=True)
+        return await self.reminders.take(message, say)
+
+    async def problems(self, holder: lease.Holder) -> list[str]:
+        """What keeps this process from serving; empty when nothing does."""
+        try:
+            serving = await self.database.read(lambda s: lease.current(s, self.clock()))
+        except MemoryFault as error:
+            return [str(error)]
+        if serving is None or serving.token != holder.token:
+            return ["another process serves the database"]
+        return []
+
+
+def background_jobs(work: Mapping[str, Callable[[], Awaitable[object]]]) -> list[Job]:
+    """Jobs that run again and again, by name; an int that one gives is what it did."""
+
+    def counted(do: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[Mapping[str, int]]]:
+        async def run() -> Mapping[str, int]:
+            done = await do()
+            if isinstance(done, dict):
+                done = len(done)
+            return {"done": done} if isinstance(done, int) else {}
+
+        return run
+
+    return [Job(name, BACKGROUND, counted(do)) for name, do in work.items()]
+
+
+def scheduled_jobs(
+    consolidator: Consolidator, backups: Backups, database: Database, ledger: Ledger
+) -> list[Job]:
+    """The nightly and weekly jobs."""
+
+    async def consolidate() -> Mapping[str, int]:
+        return (await consolidator.run()).counts()
+
+    async def check() -> Mapping[str, int]:
+        problems = await database.read(lambda s: maintenance.check(s, ledger))
+        for problem in problems:
+            log.error("check: %s", problem)
+        return {"problems": len(problems)}
+
+    jobs = [Job("consolidate", CONSOLIDATE, consolidate), Job("check", CHECK, check)]
+    if database.path is not None:
+        jobs.append(Job("backup", BACKUP, backups.weekly))
+    return jobs
+
+
+def told(counted: Statistics, say: Translator) -> str:
+    """Statistics for a person to read."""
+    lines = [
+        say("People: {count}", count=counted.people),
+        say("Messages: {count}, {week} this week", count=counted.messages,
+            week=counted.messages_this_week),
+        say("Facts: {count}, {week} this week, {before} the week before", count=counted.facts,
+            week=counted.facts_this_week, before=counted.facts_week_before),
+        say("Superseded: {share}, passing: {passing}", share=_percent(counted.superseded),
+            passing=_percent(counted.passing)),
+        say("Waiting: {events} events, {unread} messages to be read", events=counted.waiting,
+            unread=counted.unread),
+        say("Answers: {count}, liked {liked}, disliked {disliked}", count=counted.answers,
+            liked=counted.liked, disliked=counted.disliked),
+        say("Model calls per message: {calls}", calls=_number(counted.calls_per_message)),
+    ]  # fmt: skip
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,223 @@
+"""Backup and restore of a SQLite database, online and proven.
+
+A backup is a copy by SQLite's backup API: one consistent moment, while everything goes on. It is
+examined before it counts. A restore goes into an empty place, takes out again what was forgotten
+since (the ledger knows), and must then pass the same check as `oboete check`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import delete
+from sqlmodel import Session, col, select
+
+from memory import forgetting, maintenance, records
+from memory.errors import MemoryFault
+from memory.forgetting import Receipt
+from memory.store import (
+    audiences,
+    extraction,
+    facts,
+    messages,
+    places,
+    summaries,
+    tombstones,
+    traces,
+)
+from memory.store.database import Database, translated
+from memory.store.tombstones import Ledger
+from memory.tables import EvidenceRow, LeaseRow, MessageRow
+from memory.types import Kind, Message, Readable, Ref
+
+PREFIX, SUFFIX = "oboete-", ".backup.db"
+LEDGER_FILES = ("forgotten.key", "forgotten.ledger")
+POSITION = "backup.ledger_position"
+"""Key under which a backup keeps how far the ledger had come."""
+
+BATCH = 500
+
+
+class BackupFailed(MemoryFault):
+    """The backup could not be made, or it did not pass its check."""
+
+
+class RestoreRefused(MemoryFault):
+    """The backup cannot be restored here."""
+
+
+def name_of(now: datetime) -> str:
+    """A backup's file name, such as `oboete-20261130T064500Z.backup.db`: sorts by time."""
+    return f"{PREFIX}{now:%Y%m%dT%H%M%SZ}{SUFFIX}"
+
+
+def backups(folder: Path) -> list[Path]:
+    """The backups in a folder, oldest first."""
+    return sorted(folder.glob(f"{PREFIX}*{SUFFIX}"))
+
+
+def copy(database: Database, target: Path, position: int) -> None:
+    """Copy the whole database to `target` as it is at one moment, and examine the copy.
+
+    `position` is how far the ledger had come by then (`Ledger.position`, read by the writer).
+    The file appears under its name only when it is complete, examined and on the disk. Raises
+    BackupFailed, or StoreUnavailable for a full disk and the like.
+    """
+    if database.path is None:
+        raise BackupFailed("Only a SQLite file can be copied; use pg_dump for PostgreSQL.")
+    partial = target.with_name(target.name + ".partial")
+    with translated():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+    try:
+        with translated():
+            _copy(database.path, partial, position)
+        _examine(partial)
+        with translated():
+            os.replace(partial, target)
+            _sync_folder(target.parent)
+    except BaseException:
+        for left in (partial, *_side_files(partial)):
+            left.unlink(missing_ok=True)
+        raise
+
+
+def _copy(source: Path, target: Path, position: int) -> None:
+    # all pages in one step: a snapshot of the write-ahead log, that writers do not disturb
+    with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as original:
+        original.execute("PRAGMA busy_timeout = 30000")
+        target.touch(mode=0o600)
+        with closing(sqlite3.connect(target)) as copied:
+            original.backup(copied, pages=-1)
+            copied.execute("PRAGMA journal_mode = DELETE")
+            copied.execute(
+                "INSERT OR REPLACE INTO key_value (key, value) VALUES (?, ?)",
+                (POSITION, str(position)),
+            )
+            copied.commit()
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _examine(path: Path) -> None:
+    with translated(), closing(sqlite3.connect(path)) as copied:
+        said = [row[0] for row in copied.execute("PRAGMA integrity_check(1)")]
+    if said != ["ok"]:
+        raise BackupFailed(f"The copy is damaged: {said[0]}")
+
+
+def _side_files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + end) for end in ("-journal", "-wal", "-shm")]
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def rotate(folder: Path, keep: int) -> list[Path]:
+    """Delete all but the newest `keep` backups (at least one); gives what was deleted."""
+    old = backups(folder)[: -max(keep, 1)]
+    for path in old:
+        path.unlink()
+    return old
+
+
+# -- restoring -----------------------------------------------------------------------------------
+
+
+def restore(backup: Path, target: Path, ledger_folder: Path) -> None:
+    """Copy a backup into an empty place, with the ledger and its key beside it.
+
+    Raises RestoreRefused when something is there already, when the backup is none, or when
+    there is no ledger: without it, what was forgotten would come back.
+    """
+    if target.exists():
+        raise RestoreRefused(f"There is a database already: {target}")
+    if not backup.is_file():
+        raise RestoreRefused(f"There is no such backup: {backup}")
+    missing = [name for name in LEDGER_FILES[:1] if not (ledger_folder / name).is_file()]
+    if missing:
+        raise RestoreRefused(
+            f"{ledger_folder} does not hold the ledger of what was forgotten ({missing[0]});"
+            " name its folder with --ledger."
+        )
+    with translated():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for name in LEDGER_FILES:
+            source, copied = ledger_folder / name, target.parent / name
+            if source.is_file() and source.absolute() != copied.absolute():
+                if copied.exists():
+                    raise RestoreRefused(f"There is a ledger already: {copied}")
+                shutil.copyfile(source, copied)
+                copied.chmod(0o600)
+        partial = target.with_name(target.name + ".partial")
+        shutil.copyfile(backup, partial)
+        partial.chmod(0o600)
+        os.replace(partial, target)
+
+
+def reapply(session: Session, ledger: Ledger, now: datetime) -> Receipt:
+    """Take out whatever the ledger says was forgotten, as when it was forgotten.
+
+    The ledger names messages, not words in them: a message of which a part was forgotten goes
+    whole, with everything that rests on it alone. Too much is safe, too little is not.
+    """
+    digests = ledger.digests()
+    position = int(places.get_value(session, POSITION) or 0)
+    since = ledger.digests(position)
+    # a message of which other words were forgotten before the backup has its tombstone already
+    since |= {digest for digest in digests if not tombstones.exists(session, digest)}
+    receipt = Receipt()
+    session.execute(delete(LeaseRow))
+    for message in _every_message(session):
+        place, id_ = message.audience, message.platform_id
+        if since & {ledger.digest(place, id_, message.revision), ledger.whole(place, id_)}:
+            _take_out(session, message, receipt)
+    tombstones.add(session, digests, now)
+    summaries.drop_stale(session)
+    return receipt
+
+
+def _every_message(session: Session) -> Iterable[Message]:
+    ids = session.exec(select(MessageRow.id).order_by(col(MessageRow.id))).all()
+    for start in range(0, len(ids), BATCH):
+        part = [id_ for id_ in ids[start : start + BATCH] if id_ is not None]
+        rows = session.exec(select(MessageRow).where(col(MessageRow.id).in_(part))).all()
+        found = audiences.names(session, [row.audience_id for row in rows])
+        yield from [messages.to_message(row, found[row.audience_id]) for row in rows]
+
+
+def _take_out(session: Session, message: Message, receipt: Receipt) -> None:
+    place = Readable.of(message.audience)
+    gone = [Ref(Kind.MESSAGE, message.id)]
+    for fact in facts.supported_by(session, message.id, place):
+        if facts.drop_evidence(session, fact.id, message.id):
+            continue
+        facts.close_for_good(session, fact.id)
+        ref = Ref(Kind.FACT, fact.id)
+        records.unindex(session, audiences.ensure_id(session, fact.audience), ref)
+        facts.remove(session, fact.id)
+        gone.append(ref)
+        receipt.facts += 1
+    forgetting.erase_derived(session, gone, receipt)
+    extraction.finish(session, [message.id])
+    records.unindex(session, audiences.ensure_id(session, message.audience), gone[0])
+    traces.remove_for(session, [message.id])
+    session.execute(delete(EvidenceRow).where(col(EvidenceRow.message_id) == message.id))
+    session.execute(delete(MessageRow).where(col(MessageRow.id) == message.id))
+    receipt.messages += 1
+
+
+def prove(session: Session, ledger: Ledger) -> Sequence[str]:
+    """The same check as `oboete check`; empty when everything agrees."""
+    return maintenance.check(session, ledger)

@@ -1,0 +1,312 @@
+"""A tenant as JSON Lines: everything that was said and learned there, to take elsewhere.
+
+The format is documented in docs/export-format.md. Importing the same file again changes nothing;
+what was forgotten on the importing side stays forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from memory import records
+from memory.errors import MemoryFault
+from memory.store import audiences, facts, messages, places, tombstones
+from memory.store.messages import Change
+from memory.store.tombstones import Ledger
+from memory.tables import AudienceRow, FactRow, MessageRow, PersonRow, PlaceRow
+from memory.types import (
+    Audience,
+    Evidence,
+    Kind,
+    NewFact,
+    NewMessage,
+    Origin,
+    Person,
+    Readable,
+    Ref,
+    Role,
+    Span,
+)
+
+FORMAT, VERSION = "oboete-tenant", 1
+BATCH = 500
+Line = dict[str, Any]
+
+
+class BadExport(MemoryFault):
+    """The file is no export of a tenant, or of a newer version."""
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did."""
+
+    messages: int = 0
+    facts: int = 0
+    known: int = 0
+    """Records that were there already."""
+    forgotten: int = 0
+    """Messages that were forgotten here and were left out, with the facts that rest on them."""
+
+
+# -- export --------------------------------------------------------------------------------------
+
+
+def lines(session: Session, platform: str, tenant: str, now: datetime) -> Iterator[Line]:
+    """A header, then places, people, messages and facts, each in the order of their ids."""
+    yield {
+        "type": "header",
+        "format": FORMAT,
+        "version": VERSION,
+        "platform": platform,
+        "tenant": tenant,
+        "exported_at": _instant(now),
+    }
+    prefix = f"{platform}:{tenant}:"
+    yield from _settings(session, prefix)
+    here = Readable(
+        frozenset(
+            Audience.parse(name)
+            for name in session.exec(select(AudienceRow.name))
+            if name.startswith(prefix)
+        )
+    )
+    ids = list(audiences.readable_ids(session, here))
+    for part in _ids(session, MessageRow, ids):
+        rows = session.exec(
+            select(MessageRow).where(col(MessageRow.id).in_(part)).order_by(col(MessageRow.id))
+        ).all()
+        names = audiences.names(session, [row.audience_id for row in rows])
+        yield from (_message(row, names[row.audience_id]) for row in rows)
+    for part in _ids(session, FactRow, ids):
+        known = facts.get(session, part, here)
+        yield from (_fact(session, known[id_]) for id_ in sorted(known))
+
+
+def _settings(session: Session, prefix: str) -> Iterator[Line]:
+    for place in session.exec(select(PlaceRow).order_by(col(PlaceRow.audience))):
+        if place.audience.startswith(prefix):
+            yield {"type": "place", **place.model_dump()}
+    for person in session.exec(select(PersonRow).order_by(col(PersonRow.person))):
+        if person.person.startswith(prefix):
+            yield {"type": "person", **person.model_dump()}
+
+
+def _ids(
+    session: Session, table: type[MessageRow] | type[FactRow], places_: Iterable[int]
+) -> Iterator[list[int]]:
+    found = session.exec(
+        select(table.id).where(col(table.audience_id).in_(list(places_))).order_by(col(table.id))
+    ).all()
+    ids = [id_ for id_ in found if id_ is not None]
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]
+
+
+def _message(row: MessageRow, audience: Audience) -> Line:
+    return {
+        "type": "message",
+        "id": row.id,
+        "platform_id": row.platform_id,
+        "audience": str(audience),
+        "conversation": row.conversation,
+        "role": row.role,
+        "author": row.author,
+        "author_name": row.author_name,
+        "text": row.text,
+        "sent_at": _instant(row.sent_at),
+        "permalink": row.permalink,
+        "revision": row.revision,
+        "time_zone": row.time_zone,
+        "mentions": row.mentions,
+        "findable": row.findable,
+        "expired": row.expired,
+    }
+
+
+def _fact(session: Session, fact: Any) -> Line:
+    row = session.get_one(FactRow, fact.id)
+    return {
+        "type": "fact",
+        "id": fact.id,
+        "audience": str(fact.audience),
+        "subject": row.subject,
+        "speaker": row.speaker,
+        "text": row.text,
+        "language": row.language,
+        "origin": row.origin,
+        "attribute": row.attribute,
+        "negated": row.negated,
+        "said_at": _instant(row.said_at),
+        "learned_at": _instant(row.learned_at),
+        "valid_from": _instant(row.valid_from),
+        "valid_until": _instant(row.valid_until),
+        "superseded_by": row.superseded_by,
+        "confirmed": row.confirmed,
+        "evidence": [
+            {"message": item.message_id, "start": item.span.start, "end": item.span.end}
+            for item in fact.evidence
+        ],
+    }
+
+
+def _instant(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+# -- import --------------------------------------------------------------------------------------
+
+
+def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: datetime) -> Imported:
+    """Store what the lines hold. All or nothing: call it in one transaction.
+
+    Raises BadExport, naming the line.
+    """
+    done = Imported()
+    message_ids: dict[int, int] = {}
+    fact_ids: dict[int, int] = {}
+    superseded: list[tuple[int, int]] = []
+    for number, line in enumerate(given, start=1):
+        try:
+            if number == 1:
+                _expect_header(line)
+            elif line["type"] == "place":
+                chosen = {k: v for k, v in line.items() if k not in {"type", "audience"}}
+                places.set_place(session, Audience.parse(line["audience"]), places.Place(**chosen))
+            elif line["type"] == "person":
+                kept = {k: v for k, v in line.items() if k not in {"type", "person"}}
+                person = Person.parse(line["person"])
+                places.set_preferences(session, person, places.Preferences(**kept))
+            elif line["type"] == "message":
+                _take_message(session, line, ledger, now, message_ids, done)
+            elif line["type"] == "fact":
+                _take_fact(session, line, now, message_ids, fact_ids, done)
+                if line["superseded_by"] is not None:
+                    superseded.append((line["id"], line["superseded_by"]))
+            else:
+                raise BadExport(f"Line {number}: unknown type {line['type']!r}")
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadExport(f"Line {number} cannot be read: {error!r}") from error
+    for old, new in superseded:
+        if old in fact_ids and new in fact_ids:
+            row = session.get_one(FactRow, fact_ids[old])
+            row.superseded_by = fact_ids[new]
+            session.add(row)
+    session.flush()
+    return done
+
+
+def _expect_header(line: Mapping[str, Any]) -> None:
+    if line.get("format") != FORMAT:
+        raise BadExport("The first line is not the header of an export of Oboete.")
+    if line.get("version") != VERSION:
+        raise BadExport(f"This is version {line.get('version')}; this Oboete reads {VERSION}.")
+
+
+def _take_message(
+    session: Session,
+    line: Mapping[str, Any],
+    ledger: Ledger,
+    now: datetime,
+    ids: dict[int, int],
+    done: Imported,
+) -> None:
+    audience = Audience.parse(line["audience"])
+    named = (
+        ledger.digest(audience, line["platform_id"], line["revision"]),
+        ledger.whole(audience, line["platform_id"]),
+    )
+    if any(tombstones.exists(session, digest) for digest in named):
+        done.forgotten += 1
+        return
+    new = NewMessage(
+        platform_id=line["platform_id"],
+        audience=audience,
+        conversation=line["conversation"],
+        role=Role(line["role"]),
+        author=Person.parse(line["author"]) if line["author"] else None,
+        author_name=line["author_name"],
+        text=line["text"],
+        sent_at=datetime.fromisoformat(line["sent_at"]),
+        permalink=line["permalink"],
+        revision=line["revision"],
+        time_zone=line["time_zone"],
+        mentions=tuple((n, Person.parse(p)) for n, p in line["mentions"].items()),
+    )
+    stored, change = messages.put(session, new, now, findable=line["findable"])
+    ids[line["id"]] = stored.id
+    if change is not Change.NEW:
+        done.known += 1
+        return
+    if line["expired"]:
+        session.get_one(MessageRow, stored.id).expired = True
+    audience_id = audiences.ensure_id(session, audience)
+    records.reindex(session, audience_id, Ref(Kind.MESSAGE, stored.id), now)
+    done.messages += 1
+
+
+def _take_fact(
+    session: Session,
+    line: Mapping[str, Any],
+    now: datetime,
+    message_ids: Mapping[int, int],
+    ids: dict[int, int],
+    done: Imported,
+) -> None:
+    evidence = tuple(
+        Evidence(message_ids[item["message"]], Span(item["start"], item["end"]))
+        for item in line["evidence"]
+        if item["message"] in message_ids
+    )
+    if not evidence:
+        return
+    subject = line["subject"]
+    named = subject.startswith(facts.NAME_MARK)
+    new = NewFact(
+        text=line["text"],
+        subject=subject.removeprefix(facts.NAME_MARK) if named else Person.parse(subject),
+        speaker=Person.parse(line["speaker"]),
+        audience=Audience.parse(line["audience"]),
+        language=line["language"],
+        origin=Origin(line["origin"]),
+        evidence=evidence,
+        said_at=datetime.fromisoformat(line["said_at"]),
+        attribute=line["attribute"],
+        negated=line["negated"],
+        valid_from=_moment(line["valid_from"]),
+        valid_until=_moment(line["valid_until"]),
+    )
+    known = _same(session, new, line)
+    if known is not None:
+        ids[line["id"]] = known
+        done.known += 1
+        return
+    fact = facts.insert(session, new, datetime.fromisoformat(line["learned_at"]))
+    row = session.get_one(FactRow, fact.id)
+    row.confirmed = line["confirmed"]
+    session.add(row)
+    audience_id = audiences.ensure_id(session, new.audience)
+    records.index(session, audience_id, Ref(Kind.FACT, fact.id), fact.text, now)
+    ids[line["id"]] = fact.id
+    done.facts += 1
+
+
+def _same(session: Session, new: NewFact, line: Mapping[str, Any]) -> int | None:
+    """The fact that an earlier import of this line made, or that was learned here alike."""
+    return session.exec(
+        select(FactRow.id).where(
+            FactRow.audience_id == audiences.ensure_id(session, new.audience),
+            FactRow.subject == facts.subject_key(new.subject),
+            FactRow.text == line["text"],
+            FactRow.said_at == new.said_at,
+        )
+    ).first()
+
+
+def _moment(said: str | None) -> datetime | None:
+    return None if said is None else datetime.fromisoformat(said)
