@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from bot.errors import PlatformUnavailable
 from bot.messages import (
     Author,
     Delta,
@@ -183,6 +184,14 @@ class ConsolePlatform:
             private_reply=private,
         )
 
+    async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
+        """See `bot.ports.Platform`."""
+        in_channel = message.surface is not Surface.DM and not message.private_reply
+        readable = self._readable
+        if in_channel and self._channel_readable is not None:
+            readable = self._channel_readable
+        return Readable(used.audiences & (await readable()).audiences)
+
     async def deliver(
         self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
     ) -> str | None:
@@ -218,6 +227,23 @@ class ConsolePlatform:
             lines.append(await self._trace(reply.trace_id))
         self._print("".join(f"\n{line}" for line in lines))
         self._print("\n\n")
+
+    async def post(self, audience: Audience, text: str, *, conversation: str) -> str | None:
+        """Show what was not asked for now, such as a reminder.
+
+        Raises PlatformUnavailable when this is not the place, or nobody sits before it: what a
+        pipe reads is answers, one after the other.
+        """
+        if audience not in {self._channel, dm(self._person)} or not self.interactive:
+            raise PlatformUnavailable("Nobody who could read it is here now.")
+        self._print(f"\n{text}\n\n")
+        return None
+
+    async def readable_for(self, audience: Audience) -> Readable:
+        """What everybody who reads the place can read."""
+        if audience == self._channel and self._channel_readable is not None:
+            return await self._channel_readable()
+        return await self._readable() if audience == dm(self._person) else Readable.of(audience)
 
     def _print(self, text: str) -> None:
         if self._closed:

@@ -160,6 +160,9 @@ class Client(discord.Client):
     async def on_guild_join(self, guild: discord.Guild) -> None:
         await self._listener.joined(guild)
 
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        await self._listener.joined(guild)  # it may have been joined while it was unavailable
+
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         await self._listener.removed(guild.id)
 

@@ -128,10 +128,12 @@ class SlackDirectory:
     ) -> Readable:
         """Those of `audiences` that are readable now, by memberships asked anew.
 
-        For the private places an answer is about to use. The destination is the `channel`,
-        or what only the person `only` sees.
+        For the private places an answer is about to use: of the others, events tell. The
+        destination is the `channel`, or what only the person `only` sees.
         """
-        self._cache.drop(("place", channel), ("members", channel), ("user", only), ("joined", only))
+        if audiences.audiences - await self._public() - {self.audience(channel)}:
+            self._cache.drop(("place", channel), ("members", channel))
+            self._cache.drop(("user", only), ("joined", only))
         now = await (self.readable_by(only) if only else self.readable_in(channel))
         return Readable(audiences.audiences & now.audiences)
 

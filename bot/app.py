@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import importlib.util
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -16,20 +16,30 @@ from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
 from adapters.embedded_models import EmbeddedEmbedder
 from adapters.ollama_models import OllamaChat, OllamaEmbedder, find_chat_model
 from adapters.openai_models import OpenAIChat, OpenAIEmbedder
+from adapters.sql_sources import open_database as open_sql
 from bot.admin_places import with_admin_place
-from bot.app_platforms import make_platforms
+from bot.analysis_questions import AnalysisQuestions
 from bot.commands import Commands
 from bot.dispatch import Dispatcher
 from bot.documents import Documents
 from bot.errors import BadSettings, BotFault
 from bot.extract import Extractor, StatementExtractor
+from bot.health import connections, listening
+from bot.knowledge_commands import KnowledgeCommands
 from bot.messages import Author, EventKind, IncomingMessage, Surface
+from bot.metrics import Metrics
 from bot.model_extract import ModelExtractor
+from bot.operations import Operations, Options, assemble
+from bot.pacing import Pacing
 from bot.ports import ChatModel, Platform
 from bot.prompts import count_tokens
 from bot.responder import Responder
 from bot.settings import Settings
+from bot.stopping import on_signals, serve
+from bot.uploads import Uploads
+from memory.access import Access
 from memory.base_router import BaseRouter
+from memory.data_sources import DataSources
 from memory.directory import Directory, Place
 from memory.embedding import EmbeddingService
 from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
@@ -39,6 +49,7 @@ from memory.long_term import LongTermMemory
 from memory.ports import Clock, Embedder
 from memory.reading import ReadingLimits
 from memory.redaction import redact
+from memory.retention import Limits
 from memory.store import lease
 from memory.store.database import Database
 from memory.store.lease import Holder
@@ -49,9 +60,6 @@ log = logging.getLogger(__name__)
 
 DEFAULT_OLLAMA_EMBEDDER = "bge-m3"
 """Asked for when no embedder is named and the bundled one is not installed; multilingual, MIT."""
-
-BACKGROUND_SECONDS = 5.0
-"""How often background work looks for something to do."""
 
 
 NOBODY = Person(ConsolePlatform.name, DEFAULT_TENANT, "nobody")
@@ -81,6 +89,10 @@ class App:
     clock: Clock
     knowledge: Knowledge
     router: BaseRouter
+    operations: Operations
+    uploads: Uploads
+    data_sources: DataSources
+    access: Access
 
     async def readable(self, person: Person | None, channel: Audience | None) -> Readable:
         """What may be read from the terminal, in a channel or in the DM of a person.
@@ -130,13 +142,46 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             limits=ReadingLimits(max_bytes=settings.source_megabytes << 20),
         )
         router = BaseRouter(database, index, embedding)
+        data_sources = DataSources(database, clock)
         model = await make_chat_model(settings)
+        metrics = Metrics(database, clock)
         if model is not None:
+            model = metrics.measured(model)
             closing.push_async_callback(model.close)
         extractor: Extractor = (
             StatementExtractor(memory) if model is None else ModelExtractor(memory, model, clock)
         )
-        commands = Commands(memory, directory, extractor, clock)
+        operations = assemble(
+            memory,
+            directory,
+            database,
+            ledger,
+            model,
+            metrics,
+            {
+                "embed": embedding.drain,
+                "documents": knowledge.catch_up,
+                "verdicts": router.learn,
+                "read": lambda: extractor.drain(everything=False),
+            },
+            Options(
+                settings.time_zone,
+                Limits(settings.message_days, settings.fact_days),
+                (database.path.parent if database.path else settings.data_dir) / "backups",
+                settings.backup_keep,
+            ),
+            clock,
+        )
+        uploads = Uploads(knowledge, clock, max_bytes=settings.source_megabytes << 20)
+        more = {**KnowledgeCommands(knowledge).runs(), **uploads.runs()}
+        commands = Commands(
+            memory,
+            directory,
+            extractor,
+            clock,
+            more,
+            backups_until=operations.backups.expires,
+        )
         responder = Responder(
             memory,
             directory,
@@ -146,6 +191,10 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             clock,
             answer_tokens=settings.answer_tokens,
             documents=Documents(router, model),
+            uploads=uploads,
+            figures=AnalysisQuestions(data_sources, embedding, model, open_sql),
+            admins=settings.admins,
+            take=operations.take,
         )
         dispatcher = Dispatcher(database, responder, clock)
         await embedding.open()
@@ -164,6 +213,10 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             clock,
             knowledge,
             router,
+            operations,
+            uploads,
+            data_sources,
+            Access(database, clock),
         )
 
 
@@ -230,25 +283,28 @@ async def make_chat_model(settings: Settings) -> ChatModel | None:
 
 
 @contextlib.asynccontextmanager
-async def serving(app: App, platforms: Sequence[Platform]) -> AsyncIterator[None]:
+async def serving(
+    app: App, platforms: Sequence[Platform], *, scheduled: bool = False
+) -> AsyncIterator[asyncio.Future[None]]:
     """Serve the database with these platforms while the block runs.
 
-    Raises LeaseHeld when another process does. Background work ends with the block.
+    Raises LeaseHeld when another process does. Background work ends with the block; nightly and
+    weekly jobs are among it when `scheduled`. Gives what fails when the lease is lost meanwhile.
     """
     holder = Holder.me()
     await app.database.write(lambda s: lease.acquire(s, holder, app.clock()))
-    tasks = [
-        asyncio.create_task(_renew(app, holder)),
-        asyncio.create_task(app.dispatcher.run({p.name: p for p in platforms})),
-        asyncio.create_task(_repeat("embed what waits", app.memory.embedding.drain)),
-        asyncio.create_task(_repeat("take in documents", app.knowledge.catch_up)),
-        asyncio.create_task(_repeat("learn from verdicts", app.router.learn)),
-        asyncio.create_task(
-            _repeat("read what waits", lambda: app.extractor.drain(everything=False))
-        ),
+    by_name = {platform.name: platform for platform in platforms}
+    app.operations.reminders.attach(by_name)
+    app.uploads.attach(by_name)
+    jobs = app.operations.jobs if scheduled else app.operations.background
+    leased = asyncio.create_task(_renew(app, holder))
+    tasks: list[asyncio.Task[None]] = [
+        leased,
+        asyncio.create_task(app.dispatcher.run(by_name, Pacing(app.clock) if scheduled else None)),
+        asyncio.create_task(jobs.run()),
     ]
     try:
-        yield
+        yield leased
     finally:
         for task in tasks:
             task.cancel()
@@ -263,19 +319,10 @@ async def _renew(app: App, holder: Holder) -> None:
         try:
             await app.database.write(lambda s: lease.acquire(s, holder, app.clock()))
         except LeaseHeld as error:
-            log.warning("lost the database: %s", error)
+            log.error("lost the database: %s", error)  # noqa: TRY400 - one sentence says it all
+            raise
         except MemoryFault as error:
             log.warning("could not renew the lease: %s", error)
-
-
-async def _repeat(what: str, work: Callable[[], Awaitable[object]]) -> None:
-    """Do background work again and again, for ever."""
-    while True:
-        try:
-            await work()
-        except (MemoryFault, BotFault) as error:
-            log.warning("could not %s: %s", what, error)
-        await asyncio.sleep(BACKGROUND_SECONDS)
 
 
 async def chat(
@@ -332,6 +379,9 @@ def migrate(settings: Settings) -> None:
 
 async def run(app: App, *, http: bool) -> None:
     """Serve every platform that has tokens, until stopped. Raises BadSettings without any."""
+    # the platforms' libraries take a second to import, which only a server should wait for
+    from bot.app_platforms import make_platforms
+
     platforms = make_platforms(
         app.settings, app.memory, app.directory, app.dispatcher, app.clock, http=http
     )
@@ -341,14 +391,27 @@ async def run(app: App, *, http: bool) -> None:
             fix="Set SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or DISCORD_TOKEN;"
             " `oboete chat` needs none.",
         )
-    async with serving(app, platforms):
-        running = [asyncio.create_task(platform.run()) for platform in platforms]
-        try:
-            await asyncio.gather(*running)
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+    by_name = {platform.name: platform for platform in platforms}
+    async with contextlib.AsyncExitStack() as around:
+        stop = around.enter_context(on_signals())
+        leased = await around.enter_async_context(serving(app, platforms, scheduled=True))
+        if app.settings.health_port:
+            health = listening(
+                app.settings.health_port,
+                app.operations.metrics,
+                app.operations.jobs,
+                lambda: connections(by_name),
+                lambda: _not_ready(leased),
+            )
+            await around.enter_async_context(health)
+        leased.add_done_callback(lambda _: stop.set())
+        await serve(platforms, app.dispatcher, stop)
+        if leased.done():
+            await leased  # another process has taken over: say so, and exit with 2
+
+
+async def _not_ready(leased: asyncio.Future[None]) -> list[str]:
+    return ["another process serves the database"] if leased.done() else []
 
 
 async def question(

@@ -21,14 +21,14 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from adapters.console_platform import DEFAULT_TENANT, NAME, clean, printable
-from adapters.discord_invite import application_id, invite_text
-from adapters.slack_manifest import manifest
 from bot import app as application
-from bot import batch, export, knowledge_cli
+from bot import batch, eval_cli, export, knowledge_cli, logging_setup, operations_cli
 from bot import doctor as examination
+from bot.analysis_cli import databases_cli
 from bot.app import App
 from bot.errors import BadSettings, BotFault
 from bot.i18n import translator
+from bot.mcp_cli import mcp_cli
 from bot.messages import EventKind, Reply
 from bot.settings import Settings, load
 from memory import maintenance
@@ -53,8 +53,11 @@ facts_cli = typer.Typer(
 )
 cli.add_typer(facts_cli, name="facts")
 cli.add_typer(knowledge_cli.sources_cli, name="sources")
+cli.add_typer(databases_cli, name="databases")
+cli.add_typer(mcp_cli, name="mcp")
 cli.command()(knowledge_cli.ingest)
 cli.command()(knowledge_cli.bases)
+cli.command("eval")(eval_cli.evaluate)
 
 
 def main() -> NoReturn:
@@ -119,11 +122,7 @@ def _settings(*, log_to_file: bool = False) -> Settings:
         with contextlib.suppress(OSError):
             settings.data_dir.mkdir(parents=True, exist_ok=True)
             handler = RotatingFileHandler(settings.data_dir / LOG_FILE, maxBytes=1 << 20)
-    logging.basicConfig(
-        level=settings.log_level.upper(),
-        handlers=[handler],
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    logging_setup.configure(settings.log_level, settings.log_format, handler)
     return settings
 
 
@@ -146,7 +145,7 @@ def _print_json(data: Any) -> None:
 
 
 def _shell() -> knowledge_cli.Shell:
-    return knowledge_cli.Shell(_run, _print, _print_json, person_of, channel_of)
+    return knowledge_cli.Shell(_run, _print, _print_json, person_of, channel_of, _command)
 
 
 # -- who and where -------------------------------------------------------------------------------
@@ -389,12 +388,16 @@ def slack_manifest(
     request_url: Annotated[str, typer.Option("--request-url", help="For `run --http`")] = "",
 ) -> None:
     """Print the app manifest."""
+    from adapters.slack_manifest import manifest  # imports slack_sdk: only here
+
     _print_json(manifest(request_url=request_url or None))
 
 
 @discord_cli.command("invite")
 def discord_invite() -> None:
     """Print the link that adds Oboete to a server."""
+    from adapters.discord_invite import application_id, invite_text  # imports discord: only here
+
     token = _settings().discord_token.get_secret_value()
     if not token:
         raise BadSettings("DISCORD_TOKEN is not set.", fix="Copy it from the Bot page.")
@@ -468,3 +471,6 @@ def doctor(as_json: AsJson = False) -> None:
             _print(str(finding))
     if any(not finding.ok for finding in findings):
         raise typer.Exit(FAILED)
+
+
+operations_cli.register(cli, operations_cli.Terminal(_run, _settings, _print, _print_json))

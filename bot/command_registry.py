@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -74,14 +74,32 @@ REGISTRY = (
     Command("list", ("一覧", "facts"), "", "List what I know about you"),
     Command("search", ("検索", "探す"), "WORDS", "Search what you may read"),
     Command("remember", ("覚えて", "記憶"), "TEXT", "Remember something"),
-    Command("forget", ("忘れて", "削除"), "NUMBER… | WORDS | everything", "Forget something"),
+    Command(
+        "forget",
+        ("忘れて", "削除"),
+        "NUMBER… | WORDS | about TOPIC | said WHEN | LINK | everything",
+        "Forget something",
+    ),
     Command(
         "export", ("書き出し", "エクスポート"), "[json|markdown]", "Export what I know about you"
     ),
-    Command("why", ("なぜ", "理由"), "[NUMBER]", "Show how the last answer came about"),
+    Command(
+        "why",
+        ("なぜ", "理由"),
+        "[NUMBER | fact NUMBER]",
+        "Show how the last answer came about, or what a fact rests on",
+    ),
     Command("pause", ("停止", "一時停止"), "[me]", "Stop storing here, or stop storing my words"),
     Command("resume", ("再開",), "[me]", "Store again"),
     Command("listen", ("傾聴",), "on | off", "Store everything said in this channel", admin=True),
+    Command(
+        "bases",
+        ("ナレッジ", "知識ベース"),
+        "[new NAME | collect NAME on|off]",
+        "List knowledge bases, or make one",
+    ),
+    Command("sources", ("文書", "資料"), "[BASE] | remove NUMBER…", "List or remove documents"),
+    Command("add", ("追加",), "", "Agree to add a file", hidden=True),
     Command("keep", ("残す",), "", "Keep the last answer as knowledge"),
     Command("good", (), "[NUMBER]", "The last answer helped", hidden=True),
     Command("bad", (), "[NUMBER]", "The last answer did not help", hidden=True),
@@ -110,9 +128,13 @@ def told(message: IncomingMessage, text: str) -> NewMessage:
     )
 
 
-def line(fact: Fact, request: Request) -> str:
-    """One fact as people see it: number, words, when it was said, and until when it held."""
+def line(fact: Fact, request: Request, names: Mapping[Person, str] | None = None) -> str:
+    """One fact as people see it: number, words, who said it if not the reader, when, and until
+    when it held. `names` are what people are called.
+    """
     said = request.say.date(fact.said_at, request.time_zone)
+    if fact.speaker != request.message.author.person:
+        said = f"{called(fact.speaker, request, names)}, {said}"
     until = ""
     if fact.valid_until is not None:
         day = request.say.date(fact.valid_until, request.time_zone)
@@ -120,13 +142,24 @@ def line(fact: Fact, request: Request) -> str:
     return f"- **{fact.id}** {fact.text} ({said}{until})"
 
 
-def receipt_text(receipt: Receipt, say: Translator) -> str:
-    """What went, for the person who asked."""
+def called(person: Person, request: Request, names: Mapping[Person, str] | None = None) -> str:
+    """What a person is called, as far as that is known here."""
+    mentioned = {who: name for name, who in request.message.references}
+    return mentioned.get(person) or (names or {}).get(person) or person.name
+
+
+def receipt_text(receipt: Receipt, request: Request, backups_until: datetime | None = None) -> str:
+    """What went, for the person who asked, and until when a backup may still hold it."""
+    say = request.say
     gone = say.plural("Forgotten: {count} fact", "Forgotten: {count} facts", receipt.facts)
     blanked = say.plural("words in {count} message", "words in {count} messages", receipt.messages)
     replies = say.plural("{count} reply of mine", "{count} replies of mine", len(receipt.replies))
     parts = [gone, blanked, *([replies] if receipt.replies else [])]
-    return say(", ").join(parts) + say(".")
+    text = say(", ").join(parts) + say(".")
+    if backups_until is None:
+        return text
+    day = say.date(backups_until, request.time_zone)
+    return f"{text} {say('The last backup that holds it is gone on {day}.', day=day)}"
 
 
 def private(text: str) -> Reply:

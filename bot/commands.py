@@ -6,15 +6,18 @@ Everything is read under the request's `readable` and changed under its actor's 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.changing_commands import ChangingCommands
 from bot.command_registry import BY_WORD, YES, Request, Run, private
 from bot.extract import Extractor
+from bot.forgetting_commands import BackupsUntil, ForgettingCommands
 from bot.i18n import Translator
 from bot.messages import IncomingMessage, Reply
 from bot.place_commands import PlaceCommands
 from bot.reading_commands import ReadingCommands
+from bot.undo import UndoStack
 from memory.directory import Directory
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
@@ -24,14 +27,25 @@ class Commands:
     """Runs commands."""
 
     def __init__(
-        self, memory: LongTermMemory, directory: Directory, extractor: Extractor, clock: Clock
+        self,
+        memory: LongTermMemory,
+        directory: Directory,
+        extractor: Extractor,
+        clock: Clock,
+        more: Mapping[str, Run] | None = None,
+        *,
+        backups_until: BackupsUntil = lambda: None,
     ) -> None:
+        """`more` are the commands of parts that are not always there, by name."""
+        undo = UndoStack(clock)
         self._directory = directory
         self._reading = ReadingCommands(memory, extractor)
         self._run: dict[str, Run] = {
             **self._reading.runs(),
-            **ChangingCommands(memory, directory, extractor, clock).runs(),
+            **ChangingCommands(memory, directory, undo).runs(),
+            **ForgettingCommands(memory, extractor, undo, clock, backups_until).runs(),
             **PlaceCommands(directory).runs(),
+            **(more or {}),
         }
 
     async def run(
@@ -56,7 +70,8 @@ class Commands:
             say,
             chosen.time_zone or message.author.time_zone,
         )
-        if command is None and not (in_words and name in self._run):
+        known = command is not None or in_words
+        if not known or name not in self._run:
             unknown = say("I do not know the command “{word}”.", word=word) if word else ""
             shown = await self._reading.help(request)
             return replace(shown, text=f"{unknown}\n\n{shown.text}".strip())

@@ -11,11 +11,14 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from bot.errors import BotFault
+from sqlmodel import Session
+
+from bot.errors import BotFault, PlatformRefused, PlatformUnavailable
 from bot.i18n import translator
+from bot.logging_setup import following
 from bot.messages import (
     EventKind,
     InboxEvent,
@@ -24,6 +27,7 @@ from bot.messages import (
     ReplyPart,
     ReplyStream,
 )
+from bot.pacing import Pacing, Verdict
 from bot.ports import Platform
 from bot.responder import Responder
 from memory.errors import MemoryFault
@@ -40,7 +44,15 @@ PARALLEL = 16
 """Conversations that are answered at the same time."""
 
 ATTEMPTS = 3
-"""How often an event is tried before it is given up, with an error in the log."""
+"""How often an event that fails here is tried before it is given up, with an error in the log."""
+
+PATIENCE = timedelta(days=1)
+"""How long an answer waits for a platform that cannot be reached."""
+
+LONGEST_PAUSE = 60.0
+"""Seconds between two attempts at most."""
+
+IGNORED = "ignored"
 
 KEEP_HANDLED = timedelta(days=3)
 """How long a handled event's id is kept to know a redelivery by."""
@@ -50,6 +62,8 @@ KEEP_HANDLED = timedelta(days=3)
 class _Lane:
     waiting: asyncio.Queue[InboxEvent] = field(default_factory=asyncio.Queue)
     task: asyncio.Task[None] | None = None
+    told: bool = False
+    """Somebody was told that it is too much."""
 
 
 class Dispatcher:
@@ -60,11 +74,13 @@ class Dispatcher:
         self._responder = responder
         self._clock = clock
         self._platforms: Mapping[str, Platform] = {}
+        self._pacing: Pacing | None = None
         self._lanes: dict[str, _Lane] = {}
         self._wake = asyncio.Event()
         self._slots = asyncio.Semaphore(PARALLEL)
         self._last = 0
         self._idle = asyncio.Event()
+        self._stopping = False
 
     # -- the inbox -------------------------------------------------------------------------------
 
@@ -90,9 +106,9 @@ class Dispatcher:
 
     # -- handling --------------------------------------------------------------------------------
 
-    async def run(self, platforms: Mapping[str, Platform]) -> None:
+    async def run(self, platforms: Mapping[str, Platform], pacing: Pacing | None = None) -> None:
         """Handle events until cancelled, those that a crash left open first."""
-        self._platforms = platforms
+        self._platforms, self._pacing = platforms, pacing
         await self._database.write(lambda s: inbox.forget_before(s, self._clock() - KEEP_HANDLED))
         try:
             while True:
@@ -105,6 +121,20 @@ class Dispatcher:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def finish(self, seconds: float) -> None:
+        """Begin nothing new; wait for what is being answered, and park what takes longer.
+
+        What is parked, and what comes in now, stays in the inbox for the next start.
+        """
+        self._stopping = True
+        tasks = [lane.task for lane in self._lanes.values() if lane.task]
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=seconds)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
     async def idle(self) -> None:
         """Wait until every event committed so far has been handled."""
         while await self.depth():
@@ -112,7 +142,7 @@ class Dispatcher:
             await self._idle.wait()
 
     async def _take_new(self) -> None:
-        while True:
+        while not self._stopping:
             events = await self._database.read(lambda s: inbox.open_events(s, self._last, 500))
             if not events:
                 return
@@ -129,53 +159,83 @@ class Dispatcher:
             lane.task = asyncio.create_task(self._drain(key, lane))
 
     async def _drain(self, key: str, lane: _Lane) -> None:
-        while not lane.waiting.empty():
+        while not lane.waiting.empty() and not self._stopping:
             event = lane.waiting.get_nowait()
-            async with self._slots:
-                await self._handle(event, busy=lane.waiting.qsize() >= LANE_LIMIT)
+            delay: float | None = 0.0
+            while delay is not None:
+                await asyncio.sleep(delay)  # without a slot: other conversations go on
+                async with self._slots:
+                    with following(f"{event.platform}:{event.id}"):
+                        delay = await self._handle(event, lane)
         del self._lanes[key]
         self._idle.set()
 
-    async def _handle(self, event: InboxEvent, *, busy: bool) -> None:
-        """Try an event until it is done; what keeps failing is given up and logged."""
-        while True:
-            attempts = await self._database.write(lambda s: inbox.begin(s, event.id))
-            try:
-                outcome = await self._once(event, attempts, busy=busy)
-            except Exception as error:
-                log.exception("event %d failed (attempt %d)", event.id, attempts)
-                if attempts < ATTEMPTS and isinstance(error, BotFault | MemoryFault | OSError):
-                    await asyncio.sleep(2.0**attempts / 4)
-                    continue
-                outcome = "failed"
-            await self._database.write(
-                lambda s: inbox.finish(s, event.id, outcome, self._clock())  # noqa: B023
-            )
-            self._idle.set()
-            return
+    async def _handle(self, event: InboxEvent, lane: _Lane) -> float | None:
+        """Try an event once; gives the seconds after which to try again, None when it is done.
 
-    async def _once(self, event: InboxEvent, attempts: int, *, busy: bool) -> str:
+        What others are to blame for waits for them; what keeps failing is given up and logged.
+        """
+        attempts = await self._database.write(lambda s: inbox.begin(s, event.id))
+        try:
+            outcome = await self._once(event, attempts, lane)
+        except PlatformUnavailable as error:
+            if self._clock() - event.received_at < PATIENCE:
+                log.warning("event %d waits (attempt %d): %s", event.id, attempts, error)
+                return min(LONGEST_PAUSE, 2.0**attempts / 4)
+            outcome = "failed"
+        except PlatformRefused as error:
+            log.warning("event %d was given up: %s", event.id, error)
+            outcome = "failed"
+        except Exception as error:
+            log.exception("event %d failed (attempt %d)", event.id, attempts)
+            if attempts < ATTEMPTS and isinstance(error, BotFault | MemoryFault | OSError):
+                return 2.0**attempts / 4
+            outcome = "failed"
+        await self._database.write(lambda s: _done(s, event.id, outcome, self._clock()))
+        self._idle.set()
+        return None
+
+    async def _once(self, event: InboxEvent, attempts: int, lane: _Lane) -> str:
         platform = self._platforms[event.platform]
         event = replace(event, attempts=attempts)
         message = await platform.incoming(event)
         if message is None:
-            return "ignored"
+            return IGNORED
         keys = [claim_key(message)]
         fresh = await self._database.write(lambda s: inbox.claim(s, keys, event.id, self._clock()))
         if not fresh:
             return "duplicate"
-        if busy and message.kind is EventKind.MESSAGE and message.addressed and message.answer:
+        verdict = self._admit(message, lane)
+        if verdict is not Verdict.ANSWER:
             await self._responder.hear_only(message)
-            await platform.deliver(event, message, _busy(message))
+            if verdict is Verdict.BUSY:
+                await platform.deliver(event, message, _busy(message))
             return "busy"
         final: list[Reply] = []
-        stream = _watch(self._responder.handle(message), final)
+        stream = _watch(self._responder.handle(message, platform.still_readable), final)
         sent = await platform.deliver(event, message, stream)
         if final and sent:
             await self._responder.sent(final[0], sent)
         if final and final[0].silent:
             return "stored"
         return "failed" if final and final[0].failed else "answered"
+
+    def _admit(self, message: IncomingMessage, lane: _Lane) -> Verdict:
+        """Whether a message is answered; where too much comes, that is said once."""
+        if message.kind is not EventKind.MESSAGE or not (message.addressed and message.answer):
+            return Verdict.ANSWER
+        if lane.waiting.qsize() >= LANE_LIMIT:
+            told, lane.told = lane.told, True
+            return Verdict.SILENT if told else Verdict.BUSY
+        return self._pacing.admit(message) if self._pacing is not None else Verdict.ANSWER
+
+
+def _done(session: Session, event_id: int, outcome: str, now: datetime) -> None:
+    """What did not concern Oboete leaves no row at all."""
+    if outcome == IGNORED:
+        inbox.erase(session, event_id)
+    else:
+        inbox.finish(session, event_id, outcome, now)
 
 
 def claim_key(message: IncomingMessage) -> str:

@@ -40,3 +40,19 @@ class PlatformUnavailable(BotFault):
 
 class PlatformRefused(BotFault):
     """The chat platform refused a call for good (missing permission, unknown channel)."""
+
+
+class UnsafeQuery(BotFault):
+    """This statement is not a plain SELECT over the known tables."""
+
+
+class QueryFailed(BotFault):
+    """The database could not answer, or not within the limits of time and memory."""
+
+
+class DatabaseRefused(BotFault):
+    """This database cannot be registered."""
+
+
+class ToolRefused(BotFault):
+    """This token is not valid (any more)."""

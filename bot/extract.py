@@ -57,7 +57,7 @@ class StatementExtractor:
                 if author is not None and pending.author != author:
                     continue
                 found = await asyncio.to_thread(facts_stated, message)
-                done[message.id] = await self._memory.remember(found, extracted_from=[message.id])
+                done[message.id] = await self._memory.remember(found, extracted_from=[message])
         return done
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -41,12 +42,13 @@ async def listening(
 
     Raises BadSettings when the port is in use.
     """
+    endpoint = _Endpoint(metrics, jobs, connected, ready)
     app = web.Application()
     app.add_routes(
         [
-            web.get("/healthz", _healthz),
-            web.get("/readyz", lambda _: _readyz(connected, ready)),
-            web.get("/metrics", lambda _: _metrics(metrics, jobs, connected)),
+            web.get("/healthz", endpoint.healthz),
+            web.get("/readyz", endpoint.readyz),
+            web.get("/metrics", endpoint.metrics),
         ]
     )
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
@@ -64,22 +66,28 @@ async def listening(
         await runner.cleanup()
 
 
-async def _healthz(_: web.Request) -> web.Response:
-    """The event loop turns."""
-    return web.json_response({"status": "ok"})
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    numbers: Metrics
+    jobs: Jobs
+    connected: Connected
+    ready: Ready
 
+    async def healthz(self, _: web.Request) -> web.Response:
+        """The event loop turns."""
+        return web.json_response({"status": "ok"})
 
-async def _readyz(connected: Connected, ready: Ready) -> web.Response:
-    problems = [f"{name} is not connected" for name, stands in connected().items() if not stands]
-    problems += await ready()
-    status = 503 if problems else 200
-    return web.json_response({"ready": not problems, "problems": problems}, status=status)
+    async def readyz(self, _: web.Request) -> web.Response:
+        standing = self.connected().items()
+        problems = [f"{name} is not connected" for name, stands in standing if not stands]
+        problems += await self.ready()
+        status = 503 if problems else 200
+        return web.json_response({"ready": not problems, "problems": problems}, status=status)
 
-
-async def _metrics(metrics: Metrics, jobs: Jobs, connected: Connected) -> web.Response:
-    try:
-        body = await metrics.scrape(jobs, connected())
-    except MemoryFault as error:
-        log.warning("no metrics: %s", error)
-        return web.Response(status=503, text=f"{error}\n")
-    return web.Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
+    async def metrics(self, _: web.Request) -> web.Response:
+        try:
+            body = await self.numbers.scrape(self.jobs, self.connected())
+        except MemoryFault as error:
+            log.warning("no metrics: %s", error)
+            return web.Response(status=503, text=f"{error}\n")
+        return web.Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4"})

@@ -19,6 +19,7 @@ import typer
 from bot.admin_places import ADMINS
 from bot.app import App
 from bot.export import instant
+from bot.messages import Reply
 from memory.errors import NotPermitted
 from memory.knowledge import Added, KnowledgeBase, NewSource, Outcome, Progress, Source
 from memory.reading import UnreadableDocument
@@ -52,6 +53,8 @@ class Shell:
     print_json: Callable[[Any], None]
     person_of: Callable[[str], Person]
     channel_of: Callable[[str], Audience]
+    command: Callable[[App, Person, str], Awaitable[Reply]]
+    """Runs a command of the registry as a person, in their own DM."""
 
 
 Paths = Annotated[list[str], typer.Argument(help="Files, folders, or patterns such as 'docs/*.md'")]

@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from bot import extraction_prompts as prompts
-from bot.errors import BadModelAnswer, ModelUnavailable
+from bot.errors import BadModelAnswer, ModelTimeout, ModelUnavailable
 from bot.extract import subject_of
 from bot.extraction_prompts import ExtractedFact, Extraction, Judgements
 from bot.ports import ChatModel
@@ -57,6 +57,10 @@ PASSING_DAYS = 7
 
 ANSWER_TOKENS = 1500
 
+ABSENCE = timedelta(seconds=30)
+MOST_ABSENCE = timedelta(minutes=5)
+"""Pauses between attempts to reach a model that is away: the first, and the longest."""
+
 
 class ModelJudge:
     """Implements `memory.ports.Judge` with a chat model: one call for a batch."""
@@ -93,29 +97,42 @@ class ModelExtractor:
         self._judge = ModelJudge(model)
         self._clock = clock
         self._lock = asyncio.Lock()
+        self._absence = timedelta()
+        self._away_until: datetime | None = None
 
     async def drain(
         self, *, author: Person | None = None, everything: bool = True
     ) -> dict[int, list[Remembered]]:
         """See `Extractor.drain`. Without `everything`, only conversations that have a whole
         batch or have been quiet.
+
+        While the model is away it is tried again after twice as long each time, at most
+        `MOST_ABSENCE`; nothing in the queue is blamed for that.
         """
         done: dict[int, list[Remembered]] = {}
         async with self._lock:
+            if self._away_until is not None and self._clock() < self._away_until:
+                return done
             waiting = await self._memory.waiting()
             if author is not None:
                 waiting = [item for item in waiting if item[0].author == author]
             elif not everything:
                 waiting = ready(waiting, self._clock())
             for batch in batches(waiting):
+                ids = [message.id for message in batch]
                 try:
                     done |= await self._read(batch)
-                except (ModelUnavailable, BadModelAnswer) as error:
-                    ids = [message.id for message in batch]
+                except (BadModelAnswer, ModelTimeout) as error:
+                    # perhaps because of what stands in them: others get their turn first
                     log.warning("%d messages stay unread for now: %s", len(ids), error)
                     await self._memory.postpone_extraction(ids)
-                    if isinstance(error, ModelUnavailable):
-                        break
+                except ModelUnavailable as error:
+                    log.warning("%d messages stay unread for now: %s", len(ids), error)
+                    self._absence = min(max(2 * self._absence, ABSENCE), MOST_ABSENCE)
+                    self._away_until = self._clock() + self._absence
+                    break
+                else:
+                    self._absence, self._away_until = timedelta(), None
         return done
 
     async def _read(self, batch: Sequence[Message]) -> dict[int, list[Remembered]]:
@@ -126,7 +143,7 @@ class ModelExtractor:
             repeated = await self._memory.facts_of_same_words(message)
             if repeated is not None or analysis.question(message.text).is_talk:
                 done[message.id] = await self._memory.remember(
-                    repeated or [], extracted_from=[message.id]
+                    repeated or [], extracted_from=[message]
                 )
             else:
                 unread.append(message)
@@ -138,12 +155,13 @@ class ModelExtractor:
             prompts.extraction(unread, context, aliases), Extraction, max_tokens=ANSWER_TOKENS
         )
         found = list(checked(answer, unread, context, aliases))
+        proposals = [message for message in context if message.role is Role.ASSISTANT]
         remembered = await self._memory.remember(
-            found, extracted_from=[message.id for message in unread], judge=self._judge
+            found, extracted_from=[*unread, *proposals], judge=self._judge
         )
-        by_message: defaultdict[int, list[Remembered]] = defaultdict(list)
-        for fact, outcome in zip(found, remembered, strict=True):
-            by_message[fact.evidence[0].message_id].append(outcome)
+        by_message: defaultdict[int | None, list[Remembered]] = defaultdict(list)
+        for outcome in remembered:
+            by_message[outcome.said_in].append(outcome)
         return done | {message.id: by_message[message.id] for message in unread}
 
     async def _context(self, batch: Sequence[Message]) -> list[Message]:
@@ -183,14 +201,13 @@ def batches(waiting: Sequence[tuple[Pending, Message]]) -> list[list[Message]]:
     that it cannot hold back others.
     """
     together: defaultdict[tuple[Audience, str], list[Message]] = defaultdict(list)
-    alone: list[list[Message]] = []
+    result: list[list[Message]] = []
     for item, message in waiting:
         if item.attempts > 1:
-            alone.append([message])
+            result.append([message])
         else:
             together[item.audience, item.conversation].append(message)
     open_batches: dict[Audience, list[Message]] = {}
-    result: list[list[Message]] = []
     for (audience, _), messages in together.items():
         for start in range(0, len(messages), LARGEST):
             part = messages[start : start + LARGEST]
@@ -199,7 +216,7 @@ def batches(waiting: Sequence[tuple[Pending, Message]]) -> list[list[Message]]:
                 batch = open_batches[audience] = []
                 result.append(batch)
             batch += part
-    return result + alone
+    return sorted(result, key=lambda batch: batch[0].id)
 
 
 def _aliases(messages: Iterable[Message]) -> dict[Person, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from bot.backup import Backups
 from bot.consolidate import Consolidator
@@ -12,13 +13,16 @@ from bot.i18n import Translator
 from bot.jobs import SUNDAY, At, Every, Job, Jobs
 from bot.messages import EventKind, IncomingMessage, Reply
 from bot.metrics import Metrics
+from bot.model_extract import ModelJudge
+from bot.ports import ChatModel
 from bot.reminders import Reminders
 from bot.summaries import Summaries
 from memory import maintenance, statistics
-from memory.errors import MemoryFault
+from memory.directory import Directory
+from memory.long_term import LongTermMemory
 from memory.ports import Clock
+from memory.retention import Limits
 from memory.statistics import Statistics
-from memory.store import lease
 from memory.store.database import Database
 from memory.store.tombstones import Ledger
 
@@ -59,15 +63,47 @@ class Operations:
             return Reply(told(await self.statistics(), say), private=True)
         return await self.reminders.take(message, say)
 
-    async def problems(self, holder: lease.Holder) -> list[str]:
-        """What keeps this process from serving; empty when nothing does."""
-        try:
-            serving = await self.database.read(lambda s: lease.current(s, self.clock()))
-        except MemoryFault as error:
-            return [str(error)]
-        if serving is None or serving.token != holder.token:
-            return ["another process serves the database"]
-        return []
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the settings say about operations."""
+
+    time_zone: str
+    limits: Limits
+    backup_folder: Path
+    backup_keep: int
+
+
+def assemble(
+    memory: LongTermMemory,
+    directory: Directory,
+    database: Database,
+    ledger: Ledger,
+    model: ChatModel | None,
+    metrics: Metrics,
+    background: Mapping[str, Callable[[], Awaitable[object]]],
+    options: Options,
+    clock: Clock,
+) -> Operations:
+    """Put the parts together; `background` is what runs every few seconds, by name."""
+    summaries = Summaries(database, model, clock)
+    judge = ModelJudge(model) if model is not None else None
+    consolidator = Consolidator(database, memory.embedding, summaries, judge, options.limits, clock)
+    backups = Backups(database, ledger, options.backup_folder, options.backup_keep, clock)
+    reminders = Reminders(database, directory, memory, clock)
+    often = [*background_jobs(background), Job("remind", REMIND, reminders.post_due)]
+    scheduled = scheduled_jobs(consolidator, backups, database, ledger)
+    return Operations(
+        Jobs([*often, *scheduled], database, clock, options.time_zone),
+        Jobs(often, database, clock, options.time_zone),
+        consolidator,
+        summaries,
+        backups,
+        reminders,
+        metrics,
+        database,
+        clock,
+    )
 
 
 def background_jobs(work: Mapping[str, Callable[[], Awaitable[object]]]) -> list[Job]:

@@ -43,7 +43,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "list",
         ),
         (
-            r"^\s*(?:私|僕|俺|わたし|自分)(?:について|のこと)(?:を|は|、)?(?:何|なに)を?(?:知って|覚えて)\S*?[?？]?"
+            r"^\s*(?:私|僕|俺|わたし|自分)(?:について|のこと)(?:を|は|、)?(?:何|なに)[かを]?(?:知って|覚えて)\S*?[?？]?"
             + _END,
             "list",
         ),
@@ -77,6 +77,33 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             + _JA_PLEASE
             + _END,
             "remember",
+        ),
+        (
+            _PLEASE
+            + r"forget (?P<rest>(?:everything|anything|all)(?: you know)? about (?!me\b).+?)"
+            + _END,
+            "forget",
+        ),
+        (
+            _PLEASE
+            + r"forget (?P<rest>(?:everything |all |anything )?(?:what |that )?"
+            + r"I (?:said|told you|wrote) (?!about\b).+?)"
+            + _END,
+            "forget",
+        ),
+        (
+            r"^\s*(?P<rest>.+?(?:に関する|についての|について)(?:こと|話|情報)?)(?:は|を)?"
+            + r"(?:全部|すべて|全て)?忘れて"
+            + _JA_PLEASE
+            + _END,
+            "forget",
+        ),
+        (
+            r"^\s*(?P<rest>.+?(?:言った|話した|書いた|伝えた)(?:こと|話|内容)?)(?:は|を)?"
+            + r"(?:全部|すべて|全て)?忘れて"
+            + _JA_PLEASE
+            + _END,
+            "forget",
         ),
         (_PLEASE + r"forget (?:that |about |what I said about )?(?P<rest>.+?)" + _END, "forget"),
         (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from bot.messages import InboxEvent, IncomingMessage, ReplyStream, Turn
+from memory.types import Readable
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -103,5 +105,53 @@ class Platform(Protocol):
 
         Consumes `reply` to its end. Looks for its own earlier answer when
         `event.reply_ref` is set or `event.attempts` > 1, and does not send it twice.
+        """
+        ...
+
+    async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
+        """Those of the places `used` that every reader of the answer can read at this moment.
+
+        Asks anew about private places. What cannot be found out is left out.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A table that questions may be answered from."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    """Name and type of each, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What a statement gave."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+    is_cut: bool
+    """There are more rows than these."""
+    statement: str
+    """As it was run."""
+
+
+class SqlDatabase(Protocol):
+    """A registered database, read-only. Safe to use from several tasks at once."""
+
+    @property
+    def dialect(self) -> str:
+        """`SQLite` or `PostgreSQL`: what a model is told to write."""
+        ...
+
+    async def schema(self) -> tuple[TableSchema, ...]:
+        """Its tables, in order. Raises QueryFailed."""
+        ...
+
+    async def query(self, statement: str) -> QueryResult:
+        """Run one SELECT within the limits.
+
+        Raises UnsafeQuery for anything else, and QueryFailed.
         """
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from bot.citing import label
 from bot.i18n import Translator
@@ -40,13 +41,22 @@ class Reader:
         return cls(author.person, say, author.time_zone, message.references)
 
 
-def quotable(hits: Sequence[Hit], asked: Question, asker: Person, text: str) -> list[Hit]:
+Window = tuple[datetime, datetime]
+"""Half-open interval of time, UTC."""
+
+
+def quotable(
+    hits: Sequence[Hit], asked: Question, asker: Person, text: str, window: Window | None = None
+) -> list[Hit]:
     """The hits that answer the question well enough to be quoted, best first.
 
     A question that asks for a certain attribute is never answered by another one: "Where do I
-    live?" not by a name, however alike the words are.
+    live?" not by a name, however alike the words are. One that asks about a time in the past
+    (`window`) is answered by what held then, whether or not it still does.
     """
-    relevant = [hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker)]
+    relevant = [
+        hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker, window)
+    ]
     # what a message says comes second to the facts read off it, and to documents
     chosen = [hit for hit in relevant if hit.message is None] or relevant
     if asks_for_all(asked, text):
@@ -65,15 +75,24 @@ def asks_for_all(asked: Question, text: str) -> bool:
     return len(words) <= 1
 
 
-def _answers(hit: Hit, asked: Question, asker: Person) -> bool:
+def _answers(hit: Hit, asked: Question, asker: Person, window: Window | None) -> bool:
     if hit.fact is None:
         return True
     if asked.about == SELF and isinstance(hit.fact.subject, Person) and hit.fact.subject != asker:
         return False  # "Where do I live?" is not answered by where somebody else lives
+    if window is not None and asked.time is Tense.PAST and hit.fact.attribute is not None:
+        return _held(hit.fact, window) and asked.fits(hit.fact.attribute)
     past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
     if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
         return False
     return asked.fits(hit.fact.attribute)
+
+
+def _held(fact: Fact, window: Window) -> bool:
+    """True when the fact was so at some time in the window."""
+    start, end = window
+    began = fact.valid_from or fact.said_at
+    return began < end and (fact.valid_until is None or fact.valid_until > start)
 
 
 def without_model(

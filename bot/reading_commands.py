@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bot import export
@@ -10,9 +12,15 @@ from bot.command_registry import REGISTRY, Request, Run, join_lines, line, priva
 from bot.extract import Extractor
 from bot.messages import FileReply, Reply
 from memory.long_term import LongTermMemory
-from memory.types import Kind
+from memory.store.changes import Change, Entry
+from memory.types import Fact, Kind, Person
 
 SEARCH_RESULTS = 10
+
+MOST_LINKS = 5
+"""Links to the messages behind a fact that are shown."""
+
+_FACT = re.compile(r"^(?:fact|記憶|事実)\s*#?(?P<number>\d{1,12})$", re.IGNORECASE)
 
 
 async def finish_reading(memory: LongTermMemory, extractor: Extractor, request: Request) -> str:
@@ -55,7 +63,8 @@ class ReadingCommands:
         heading = request.say.plural(
             "I know {count} thing about you:", "I know {count} things about you:", len(known)
         )
-        lines = [line(fact, request) for fact in known]
+        names = await self._names(known, request)
+        lines = [line(fact, request, names) for fact in known]
         return replace(private(join_lines(heading, *lines, note)), facts=tuple(known))
 
     async def _search(self, request: Request) -> Reply:
@@ -68,7 +77,8 @@ class ReadingCommands:
         found = [hit.fact for hit in hits if hit.fact is not None]
         if not found:
             return private(join_lines(request.say("I found nothing."), note))
-        lines = [line(fact, request) for fact in found]
+        names = await self._names(found, request)
+        lines = [line(fact, request, names) for fact in found]
         return replace(private(join_lines(*lines, note)), facts=tuple(found))
 
     async def _export(self, request: Request) -> Reply:
@@ -89,7 +99,15 @@ class ReadingCommands:
         )
         return replace(private(join_lines(told, note)), file=file)
 
+    async def _names(self, known: Sequence[Fact], request: Request) -> dict[Person, str]:
+        return await self._memory.names(
+            {fact.speaker for fact in known}, request.message.readable
+        )
+
     async def _why(self, request: Request) -> Reply:
+        about_fact = _FACT.match(request.argument)
+        if about_fact:
+            return await self._why_fact(int(about_fact["number"]), request)
         number = int(request.argument) if request.argument.isdecimal() else None
         asker, audience = request.message.author.person, request.message.here
         trace = await self._memory.trace(asker, audience, number)
@@ -120,3 +138,40 @@ class ReadingCommands:
             lines.append(f"- `{usage}`: {request.say(command.summary)}")
         lines.append(request.say("In plain words: “remember that …”, “forget …”, “undo”."))
         return private("\n".join(lines))
+
+    async def _why_fact(self, number: int, request: Request) -> Reply:
+        """What a fact rests on and what changed it; of one that is gone, an admin learns how."""
+        say, readable = request.say, request.message.readable
+        known = await self._memory.facts_by_id([number], readable)
+        changed = await self._memory.changes(number, readable)
+        if not known and not (changed and request.actor.is_admin):
+            return private(say("I know nothing by that number."))
+        lines = []
+        for fact in known:
+            names = await self._names(known, request)
+            lines.append(line(fact, request, names))
+            lines.append(
+                say.plural("Said {count} time.", "Said {count} times.", fact.confirmed)
+            )
+            links = list(dict.fromkeys(e.permalink for e in fact.evidence if e.permalink))
+            lines += [f"- {link}" for link in links[:MOST_LINKS]]
+        lines += [f"- {_told(entry, request)}" for entry in changed]
+        return private("\n".join(lines))
+
+
+def _told(entry: Entry, request: Request) -> str:
+    """One change of a fact, in words."""
+    say = request.say
+    texts = {
+        Change.SUPERSEDED: say("a later value took its place"),
+        Change.REVIVED: say("current again: the source of the later value is gone"),
+        Change.CLOSED: say("stays in the past: the later value was forgotten"),
+        Change.PASSED: say("its time was over"),
+        Change.MERGED: say("brought together with the same in other words"),
+        Change.FORGOTTEN: say("forgotten"),
+        Change.WITHDRAWN: say("gone: its message was edited or deleted"),
+        Change.EXPIRED: say("gone: older than is kept"),
+        Change.MERGED_AWAY: say("brought together with the same in other words"),
+    }
+    cause = f" ({entry.cause})" if entry.cause is not None else ""
+    return f"{say.date(entry.at, request.time_zone)}: {texts[entry.change]}{cause}"

@@ -152,10 +152,12 @@ class Reminders:
 
     async def take(self, message: IncomingMessage, say: Translator) -> Reply | None:
         """The reply when the message asks for something to be posted later; else None."""
-        if message.kind is EventKind.MESSAGE:
+        if message.kind in {EventKind.MESSAGE, EventKind.EDIT}:
             if not message.addressed or not message.answer:
                 return None
         elif message.kind is not EventKind.COMMAND:
+            return None
+        if message.kind is EventKind.EDIT and not await self._withdraw(message):
             return None
         if _LIST.match(message.text):
             return await self._list(message, say)
@@ -169,6 +171,14 @@ class Reminders:
             text = _COMMAND.sub("remind me ", text)
         wanted = wish(text, self._clock(), zone)
         return None if wanted is None else await self._store(wanted, message, zone, say)
+
+    async def _withdraw(self, message: IncomingMessage) -> bool:
+        """Take back what the message asked for before it was edited; False when it had not."""
+        places = {message.audience, message.here}
+        gone = await self._database.write(
+            lambda s: [reminders.remove_for_message(s, p, message.message_id) for p in places]
+        )
+        return any(gone)
 
     async def _time_zone(self, message: IncomingMessage) -> str:
         chosen = await self._directory.preferences(message.author.person)

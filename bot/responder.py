@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from bot import prompts
+from bot.admin_places import seen_alone
+from bot.analysis_questions import AnalysisQuestions
 from bot.command_registry import told
 from bot.commands import Commands
 from bot.documents import Consulted, Documents
 from bot.errors import BotFault, ModelUnavailable
 from bot.extract import Extractor
 from bot.happenings import SILENT, Happenings
+from bot.hush import Hush
 from bot.i18n import Translator, translator
 from bot.messages import (
     Delta,
     EventKind,
     IncomingMessage,
+    Mention,
     Reply,
     ReplyPart,
     Status,
+    Surface,
 )
 from bot.phrases import phrase
 from bot.plan import Route
 from bot.plan import plan as make_plan
 from bot.ports import ChatModel
-from bot.quoting import Reader, citations, quotable, without_model
+from bot.quoting import Reader, Window, citations, quotable, without_model
 from bot.research import Researcher
+from bot.uploads import Uploads
 from memory.analysis import SELF, Question, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
@@ -37,7 +44,7 @@ from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
-from memory.types import Fact, Hit, Kind, Message, NewMessage, Ref, Role
+from memory.types import Fact, Hit, Kind, Message, NewMessage, Readable, Ref, Role
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +58,16 @@ DOUBT = 1.5
 """How far below relevant a record may be and still be shown to a model, which judges itself."""
 
 
+ASK_AGAIN = timedelta(minutes=2)
+"""How long after it was sent an edited question is answered once more."""
+
+Take = Callable[[IncomingMessage, Translator], Awaitable[Reply | None]]
+"""Replies to what it knows how to do; None leaves the message to others."""
+
+Recheck = Callable[[IncomingMessage, Readable], Awaitable[Readable]]
+"""As `bot.ports.Platform.still_readable`."""
+
+
 @dataclass(slots=True)
 class _Work:
     """What is known of one message while it is being answered."""
@@ -60,6 +77,7 @@ class _Work:
     asked: Question
     keep: bool = True
     """Store the exchange, if neither place nor person is paused."""
+    recheck: Recheck | None = None
     started: float = field(default_factory=time.perf_counter)
     heard: Message | None = None
     learned: list[Remembered] = field(default_factory=list)
@@ -69,6 +87,7 @@ class _Work:
     calls: int = 0
     route: str = "talk"
     query: str = ""
+    window: Window | None = None
     rounds: list[dict[str, Any]] = field(default_factory=list)
     consulted: Consulted | None = None
     """What the knowledge bases gave, when documents are among the hits."""
@@ -81,7 +100,8 @@ class _Work:
 
     def quotable(self) -> list[Hit]:
         """The hits that can be quoted as the answer."""
-        return quotable(self.hits, self.asked, self.message.author.person, self.message.text)
+        asker = self.message.author.person
+        return quotable(self.hits, self.asked, asker, self.message.text, self.window)
 
     def numbers(self) -> dict[Ref, int]:
         """The number by which the reply's text cites each record."""
@@ -103,7 +123,12 @@ class Responder:
         *,
         answer_tokens: int,
         documents: Documents | None = None,
+        uploads: Uploads | None = None,
+        figures: AnalysisQuestions | None = None,
+        admins: Collection[str] = (),
+        take: Take | None = None,
     ) -> None:
+        """`take` sees what is addressed to Oboete before the rest: what it replies to is done."""
         self._memory = memory
         self._directory = directory
         self._commands = commands
@@ -111,17 +136,26 @@ class Responder:
         self._model = model
         self._clock = clock
         self._documents = documents
+        self._uploads = uploads
+        self._figures = figures
+        self._admins = admins
+        self._take = take
         self._answer_tokens = answer_tokens
         self._researcher = Researcher(memory, model)
         self._happenings = Happenings(memory, directory)
+        self._hush = Hush(directory)
 
-    async def handle(self, message: IncomingMessage) -> AsyncIterator[ReplyPart]:
+    async def handle(
+        self, message: IncomingMessage, recheck: Recheck | None = None
+    ) -> AsyncIterator[ReplyPart]:
         """Parts of the reply, ending with the whole `Reply`. Never raises for what a person
         can cause; a failure becomes a short reply with an id that the log names too.
+
+        `recheck` asks the platform anew about places that the answer is about to draw on.
         """
         say = translator(await self._locale(message))
         try:
-            async for part in self._handle(message, say):
+            async for part in self._handle(message, say, recheck):
                 yield part
         except (BotFault, MemoryFault) as error:
             log.warning("message %s was not answered: %s", message.event_id, error)
@@ -153,30 +187,56 @@ class Responder:
         if reply.stored_id is not None:
             await self._memory.sent_as(reply.stored_id, platform_id)
 
-    async def _handle(self, message: IncomingMessage, say: Translator) -> AsyncIterator[ReplyPart]:
+    async def _handle(
+        self, message: IncomingMessage, say: Translator, recheck: Recheck | None
+    ) -> AsyncIterator[ReplyPart]:
+        message = seen_alone(message, self._admins)
+        shared = await self._uploads.handle(message, say) if self._uploads is not None else None
+        if shared is not None:
+            yield shared
+            return
         if self._happenings.concerns(message):
             yield await self._happenings.handle(message, say)
             return
+        stopped = await self._hush.stop(message, say)
+        if stopped is not None:
+            yield stopped
+            return
+        message = await self._hush.heeded(message)
         if message.kind is EventKind.HOME:
+            message = await _as_of_now(message, recheck)
             yield await self._commands.run("list", message, say)
             return
+        taken = await self._take(message, say) if self._take is not None else None
+        if taken is not None:
+            yield taken
+            return
         if message.kind in {EventKind.COMMAND, EventKind.ACTION}:
+            message = await _as_of_now(message, recheck)
             yield await self._commands.run(message.text, message, say)
             return
-        if not message.addressed or message.kind is EventKind.EDIT or not message.answer:
+        edited = message.kind is EventKind.EDIT and not self._asks_again(message)
+        if not message.addressed or edited or not message.answer:
             await self._hear(message)
             yield SILENT
             return
         spoken = phrase(message.text)
         if spoken is not None:
             command = f"{spoken.command} {spoken.argument}".strip()
+            message = await _as_of_now(message, recheck)
             yield await self._commands.run(command, message, say, in_words=True)
             return
         if not message.text.strip():
             yield Reply(say("Tell me something, or ask me about what you told me."))
             return
-        async for part in self._converse(message, say):
+        async for part in self._converse(message, say, recheck=recheck):
             yield part
+
+    def _asks_again(self, message: IncomingMessage) -> bool:
+        """True for a question to Oboete that was edited right after it was sent."""
+        to_me = message.mention is Mention.DIRECT or message.surface is Surface.DM
+        soon = self._clock() - message.sent_at <= ASK_AGAIN
+        return to_me and soon and question(message.text).is_question
 
     async def _locale(self, message: IncomingMessage) -> str:
         chosen = await self._directory.preferences(message.author.person)
@@ -185,13 +245,24 @@ class Responder:
     # -- hearing ---------------------------------------------------------------------------------
 
     async def _hear(self, message: IncomingMessage) -> Message | None:
-        """Store it, unless this place or person is paused; None when it was not stored."""
+        """Store it, unless this place or person is paused; None when it was not stored.
+
+        An edit of a stored message counts whomever it is addressed to: what it said before is
+        said no more.
+        """
         if message.author.is_bot:
             return None
         place = await self._directory.place(message.audience)
         person = await self._directory.preferences(message.author.person)
         wanted = message.addressed or place.listen
-        if place.paused or person.paused or not wanted or not message.text.strip():
+        known = None
+        if message.kind is EventKind.EDIT:
+            known = await self._memory.find_message(message.audience, message.message_id)
+        if place.paused or person.paused or not message.text.strip():
+            if known is not None and known.revision < message.revision:
+                await self._memory.source_deleted(message.audience, message.message_id)
+            return None
+        if not wanted and known is None:
             return None
         heard = await self._memory.hear(told(message, message.text), learn=True)
         return heard.message if heard is not None else None
@@ -206,13 +277,27 @@ class Responder:
     # -- answering -------------------------------------------------------------------------------
 
     async def _converse(
-        self, message: IncomingMessage, say: Translator, *, keep: bool = True
+        self,
+        message: IncomingMessage,
+        say: Translator,
+        *,
+        keep: bool = True,
+        recheck: Recheck | None = None,
     ) -> AsyncIterator[ReplyPart]:
-        work = _Work(message, _in_language_of(message, say), question(message.text), keep)
+        work = _Work(message, _in_language_of(message, say), question(message.text), keep, recheck)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
+        if await self._lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
+            readable = work.message.readable
+            work.history = await self._memory.history(message.conversation, readable, HISTORY)
         if keep:
             work.heard = await self._hear(message)
             work.learned = await self._learn(work.heard)
+        if self._figures is not None and not (work.asked.is_talk or work.learned):
+            figures = await self._figures.answer(message.text, work.message.readable, work.say)
+            if figures is not None:
+                work.route, work.calls = Route.ANALYSIS.value, work.calls + figures.calls
+                yield replace(await self._finish(work, Reply(figures.text)), base=figures.base)
+                return
         if self._model is None:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._recall(work)
@@ -266,11 +351,31 @@ class Responder:
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
 
     async def _recall(self, work: _Work) -> None:
+        """Look up what bears on the message, in places that its readers can read right now."""
+        await self._look_up(work)
+        if await self._lost(work, [hit.ref for hit in work.hits]):
+            await self._look_up(work)
+
+    async def _lost(self, work: _Work, used: Collection[Ref]) -> bool:
+        """True when the records draw on a place that can be read no more; it is left out then."""
+        places = await self._memory.places_behind(used)
+        message = work.message
+        asked = Readable(places.audiences - {message.audience})
+        if not asked.audiences:
+            return False
+        now = await _as_of_now(replace(message, readable=asked), work.recheck)
+        lost = asked.audiences - now.readable.audiences
+        left = Readable(message.readable.audiences - lost)
+        work.message = replace(message, readable=left)
+        return bool(lost)
+
+    async def _look_up(self, work: _Work) -> None:
         """Plan and search, leaving out what this very message has just taught, and questions."""
         message = work.message
         plan = await make_plan(message, work.history, self._model, self._clock())
         work.calls += plan.calls
         work.route = plan.route.value
+        work.window = plan.window
         if plan.route is Route.TALK:
             return
         found = await self._researcher.find(
@@ -398,6 +503,16 @@ class Responder:
                 for hit in work.hits
             ],
         }
+
+
+async def _as_of_now(message: IncomingMessage, recheck: Recheck | None) -> IncomingMessage:
+    """The message with those of its readable places that the platform still confirms."""
+    asked = frozenset(a for a in message.readable if a.platform == message.platform)
+    if recheck is None or not asked:
+        return message
+    confirmed = await recheck(message, Readable(asked))
+    left = message.readable.audiences - asked | confirmed.audiences
+    return replace(message, readable=Readable(left))
 
 
 def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:

@@ -77,6 +77,9 @@ class Settings(BaseSettings):
     source_megabytes: int = Field(
         50, ge=1, description="Largest document that is taken in, kept with its text"
     )
+    mcp_token: SecretStr = Field(
+        SecretStr(""), description="Whose memory `oboete mcp` serves: from `oboete mcp issue`"
+    )
     locale: str = Field(
         default_factory=lambda: _system_language(),
         description="Language of command replies where none is known; default: the system's",
@@ -177,7 +180,7 @@ class Settings(BaseSettings):
 
 def _kind(value: str, kinds: tuple[str, ...]) -> str:
     for kind in kinds:
-        if value == kind or (kind.endswith(":") and value.startswith(kind) and value != kind):
+        if value == kind if not kind.endswith(":") else value.removeprefix(kind) not in {"", value}:
             return value
     shown = ", ".join(f"{kind}NAME" if kind.endswith(":") else kind for kind in kinds)
     raise ValueError(f"must be one of {shown}")

@@ -22,7 +22,8 @@ from sqlmodel import Session, col, select
 
 from memory import analysis, guards, reconcile, records
 from memory.analysis import Tense
-from memory.store import audiences, embeddings, facts, messages, places
+from memory.store import audiences, changes, embeddings, facts, messages, places
+from memory.store.changes import Change
 from memory.store.embeddings import Model
 from memory.tables import EvidenceRow, FactRow, MessageRow
 from memory.types import Audience, Fact, Kind, Message, Origin, Readable, Ref, Vector, Verdict

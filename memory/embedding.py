@@ -113,7 +113,7 @@ class EmbeddingService:
             model = embeddings.add_model(
                 session, self._embedder.name, dimension, measured, serving=first
             )
-            embeddings.enqueue_many(session, model.id, texts.every_key(session), now)
+            embeddings.enqueue_many(session, model.id, texts.every_embedded(session), now)
             return model
 
         return await self._database.write(add)

@@ -7,7 +7,7 @@ same words, replies that used any of it, traces, vectors, keyword entries, pendi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,7 +15,16 @@ from sqlalchemy import delete, or_
 from sqlmodel import Session, col, select
 
 from memory import records
-from memory.store import audiences, extraction, facts, messages, tombstones, traces
+from memory.store import (
+    audiences,
+    extraction,
+    facts,
+    messages,
+    reminders,
+    tombstones,
+    traces,
+)
+from memory.store.changes import Change
 from memory.store.tombstones import Ledger
 from memory.tables import (
     EvidenceRow,
@@ -23,7 +32,7 @@ from memory.tables import (
     MessageRow,
     TraceRow,
 )
-from memory.types import Fact, Kind, Message, Person, Readable, Ref, Span
+from memory.types import Audience, Evidence, Fact, Kind, Message, Person, Readable, Ref, Span
 
 
 @dataclass(slots=True)
@@ -40,6 +49,17 @@ class Receipt:
     """The messages as they were, kept in memory only."""
     undo_facts: list[Fact] = field(default_factory=list)
     """The facts as they were, kept in memory only."""
+    undo_evidence: list[tuple[int, Evidence]] = field(default_factory=list)
+    """Support that facts lost which rest on something else too, by fact id."""
+    unread: set[int] = field(default_factory=set)
+    """Ids of those messages that had not been read yet."""
+
+    def add(self, other: Receipt) -> None:
+        """Count what went in another step; that step cannot be undone."""
+        self.facts += other.facts
+        self.messages += other.messages
+        self.replies += other.replies
+        self.digests += other.digests
 
 
 def forget_facts(session: Session, known: Sequence[Fact], ledger: Ledger, now: datetime) -> Receipt:
@@ -62,7 +82,7 @@ def _forget_fact(
     for message in sources.values():
         spans = [item.span for item in fact.evidence if item.message_id == message.id]
         _blank(session, message, spans, ledger, now, receipt)
-    _remove_fact(session, fact, receipt, revive=False)
+    _remove_fact(session, fact, now, receipt)
     for message in sources.values():
         spans = [item.span for item in fact.evidence if item.message_id == message.id]
         for other in facts.supported_by(session, message.id, place):
@@ -70,9 +90,8 @@ def _forget_fact(
                 item.message_id == message.id and _overlap(item.span, spans)
                 for item in other.evidence
             )
-            if touched and not facts.drop_evidence(session, other.id, message.id):
-                receipt.undo_facts.append(other)
-                _remove_fact(session, other, receipt, revive=False)
+            if touched:
+                _let_go(session, other, {message.id}, now, receipt)
     erase_derived(
         session,
         [Ref(Kind.FACT, fact.id), *(Ref(Kind.MESSAGE, id_) for id_ in sources)],
@@ -92,6 +111,8 @@ def _blank(
         receipt.messages += 1
         receipt.undo.append(message)
     receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
+    if extraction.is_waiting(session, message.id):
+        receipt.unread.add(message.id)
     messages.blank(session, message.id, spans)
     audience_id = audiences.ensure_id(session, message.audience)
     records.reindex(session, audience_id, Ref(Kind.MESSAGE, message.id), now)
@@ -102,15 +123,98 @@ def _overlap(span: Span, spans: Iterable[Span]) -> bool:
     return any(span.start < other.end and other.start < span.end for other in spans)
 
 
-def _remove_fact(session: Session, fact: Fact, receipt: Receipt, *, revive: bool) -> None:
+def _remove_fact(
+    session: Session,
+    fact: Fact,
+    now: datetime,
+    receipt: Receipt,
+    why: Change = Change.FORGOTTEN,
+) -> None:
     """Delete a fact. An explicit forget leaves what it superseded in the past."""
-    if revive:
-        facts.revive(session, fact.id)
+    if why is Change.WITHDRAWN:
+        facts.revive(session, fact.id, now)
     else:
-        facts.close_for_good(session, fact.id)
+        facts.close_for_good(session, fact.id, now)
     records.unindex(session, audiences.ensure_id(session, fact.audience), Ref(Kind.FACT, fact.id))
-    facts.remove(session, fact.id)
+    facts.remove(session, fact.id, why, now)
     receipt.facts += 1
+
+
+def _let_go(
+    session: Session, fact: Fact, gone: Collection[int], now: datetime, receipt: Receipt
+) -> bool:
+    """Take messages from a fact's support, and the fact when it rests on nothing else.
+
+    True when the fact went. Else it is left to whoever else said it.
+    """
+    if all(item.message_id in gone for item in fact.evidence):
+        receipt.undo_facts.append(fact)
+        _remove_fact(session, fact, now, receipt)
+        return True
+    lost = [item for item in fact.evidence if item.message_id in gone]
+    receipt.undo_evidence += [(fact.id, item) for item in lost]
+    facts.leave_to_others(session, fact, gone)
+    return False
+
+
+def _let_go_of(
+    session: Session, message: Message, gone: Collection[int], now: datetime, receipt: Receipt
+) -> list[Ref]:
+    """The facts that went because they rest on the messages in `gone` alone."""
+    known = facts.supported_by(session, message.id, Readable.of(message.audience))
+    return [
+        Ref(Kind.FACT, fact.id) for fact in known if _let_go(session, fact, gone, now, receipt)
+    ]
+
+
+def forget_messages(
+    session: Session, said: Sequence[Message], ledger: Ledger, now: datetime
+) -> Receipt:
+    """Forget messages whole: their words, and what rests on them alone."""
+    receipt = Receipt()
+    gone = {message.id for message in said}
+    for message in said:
+        sources = [Ref(Kind.MESSAGE, message.id), *_let_go_of(session, message, gone, now, receipt)]
+        reminders.remove_for_message(session, message.audience, message.platform_id)
+        if message.text:
+            _blank(session, message, [Span(0, len(message.text))], ledger, now, receipt)
+        erase_derived(session, sources, receipt)
+    tombstones.add(session, receipt.digests, now)
+    return receipt
+
+
+def forget_part_of_place(
+    session: Session, audience: Audience, ledger: Ledger, now: datetime, limit: int
+) -> Receipt | None:
+    """Take out the first messages of a place with all that rests on them; None when none is left.
+
+    A place can hold more than one transaction should touch: called until it gives None.
+    """
+    receipt = Receipt()
+    audience_id = audiences.ensure_id(session, audience)
+    rows = session.exec(
+        select(MessageRow)
+        .where(MessageRow.audience_id == audience_id)
+        .order_by(col(MessageRow.id))
+        .limit(limit)
+    ).all()
+    if not rows:
+        return None
+    said = [messages.to_message(row, audience) for row in rows]
+    gone = {message.id for message in said}
+    for message in said:
+        sources = [Ref(Kind.MESSAGE, message.id), *_let_go_of(session, message, gone, now, receipt)]
+        reminders.remove_for_message(session, audience, message.platform_id)
+        receipt.digests.append(ledger.whole(audience, message.platform_id))
+        erase_derived(session, sources, receipt)
+    extraction.finish(session, gone)
+    receipt.replies = [reply for reply in receipt.replies if reply.audience != audience]
+    for message in said:
+        _remove_message(session, message, receipt)
+    session.execute(delete(TraceRow).where(col(TraceRow.audience_id) == audience_id))
+    tombstones.add(session, receipt.digests, now)
+    receipt.undo_facts, receipt.undo_evidence = [], []
+    return receipt
 
 
 def erase_derived(session: Session, sources: Iterable[Ref], receipt: Receipt) -> None:
@@ -143,7 +247,7 @@ def withdraw(
     place = Readable.of(message.audience)
     for fact in facts.supported_by(session, message.id, place):
         if not facts.drop_evidence(session, fact.id, message.id):
-            _remove_fact(session, fact, receipt, revive=True)
+            _remove_fact(session, fact, now, receipt, Change.WITHDRAWN)
             erase_derived(session, [Ref(Kind.FACT, fact.id)], receipt)
     ref = Ref(Kind.MESSAGE, message.id)
     erase_derived(session, [ref], receipt)
@@ -183,13 +287,13 @@ def forget_person(session: Session, person: Person, ledger: Ledger, now: datetim
     for fact in facts.concerning(session, person, everywhere):
         others = [item for item in fact.evidence if item.message_id not in mine_ids]
         if fact.subject != person and others:
-            _hand_over(session, fact, mine_ids, others[0].message_id)
+            facts.leave_to_others(session, fact, mine_ids)
             continue
         _forget_fact(session, fact, ledger, now, receipt)
     for message in mine:
         for fact in facts.supported_by(session, message.id, Readable.of(message.audience)):
             if not facts.drop_evidence(session, fact.id, message.id):
-                _remove_fact(session, fact, receipt, revive=False)
+                _remove_fact(session, fact, now, receipt)
         receipt.digests.append(ledger.whole(message.audience, message.platform_id))
         erase_derived(session, [Ref(Kind.MESSAGE, message.id)], receipt)
         extraction.finish(session, [message.id])
@@ -213,15 +317,3 @@ def _places_of(session: Session, person: Person) -> Readable:
     mine = or_(col(FactRow.subject) == str(person), col(FactRow.speaker) == str(person))
     ids |= set(session.exec(select(FactRow.audience_id).where(mine).distinct()))
     return Readable(frozenset(audiences.names(session, ids).values()))
-
-
-def _hand_over(session: Session, fact: Fact, mine: set[int], heir: int) -> None:
-    """Leave a fact to whoever else said it."""
-    for item in fact.evidence:
-        if item.message_id in mine:
-            facts.drop_evidence(session, fact.id, item.message_id)
-    row = session.get_one(FactRow, fact.id)
-    row.speaker = session.get_one(MessageRow, heir).author or row.speaker
-    row.confirmed = len({e.message_id for e in fact.evidence if e.message_id not in mine})
-    session.add(row)
-    session.flush()

@@ -197,7 +197,7 @@ def _search(
     serving: Sequence[_Serving], query: Vectors, k: int, kinds: Collection[Kind]
 ) -> tuple[Keys, Scores]:
     # A second thread gains nothing for one query, makes it wait for a busy core (2.3 ms instead
-    # of 0.3 for 10,000 rows), and a fork would hang. OpenMP keeps this for each calling thread.
+    # of 0.6 for 10,000 rows), and a fork would hang. OpenMP keeps this for each calling thread.
     faiss.omp_set_num_threads(1)
     found_scores, found_keys = [_EMPTY[1]], [_EMPTY[0]]
     for part in serving:

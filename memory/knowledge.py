@@ -218,7 +218,8 @@ class Knowledge:
         return await self._remove(work)
 
     async def source_deleted(self, audience: Audience, platform_id: str) -> Receipt | None:
-        """The platform says that a file is gone; None when no base has it.
+        """The platform says that a file, or the message it came with, is gone; None when no base
+        has it.
 
         `audience` is a place that knew the file. A file that its uploader allowed into the base
         of another place goes from there too.

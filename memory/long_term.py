@@ -26,15 +26,19 @@ from memory.remembering import Remembered, Remembering
 from memory.retrieve import Retriever
 from memory.store import (
     audiences,
+    changes,
     extraction,
     facts,
     inbox,
+    lineage,
     messages,
+    places,
     reminders,
     summaries,
     tombstones,
     traces,
 )
+from memory.store.changes import Entry
 from memory.store.database import Database
 from memory.store.extraction import Pending
 from memory.store.messages import Change
@@ -42,6 +46,7 @@ from memory.store.tombstones import Ledger
 from memory.store.traces import Trace
 from memory.types import (
     Audience,
+    Evidence,
     Fact,
     Hit,
     Kind,
@@ -51,11 +56,15 @@ from memory.types import (
     Person,
     Readable,
     Ref,
+    Span,
 )
 
 log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=Receipt | None)
+
+PLACE_BATCH = 200
+"""Messages of a place that are taken out per transaction, so that nobody waits long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,11 @@ class Actor:
 
     person: Person
     is_admin: bool = False
+
+    def administers(self, platform: str, tenant: str) -> bool:
+        """True for an admin of that workspace."""
+        here = (self.person.platform, self.person.tenant)
+        return self.is_admin and here == (platform, tenant)
 
     def may_forget(self, fact: Fact) -> bool:
         """Speaker, subject or admin."""
@@ -135,7 +149,11 @@ class LongTermMemory:
                 extraction.enqueue(session, stored, now)
             return Heard(stored, change)
 
-        return await self._database.write(store)
+        heard = await self._database.write(store)
+        if heard is not None and heard.change is Change.EDITED:
+            self.embedding.forget_recent()  # no byte of what the words were stays anywhere
+            await self._database.checkpoint()
+        return heard
 
     async def history(self, conversation: str, readable: Readable, limit: int) -> list[Message]:
         """The last messages of a conversation, oldest first."""
@@ -148,8 +166,8 @@ class LongTermMemory:
 
         def find(session: Session) -> list[tuple[Pending, Message]]:
             pending = extraction.waiting(session, self._clock(), limit)
-            places = Readable(frozenset(item.audience for item in pending))
-            said = messages.get(session, [item.message_id for item in pending], places)
+            here = Readable(frozenset(item.audience for item in pending))
+            said = messages.get(session, [item.message_id for item in pending], here)
             return [(item, said[item.message_id]) for item in pending]
 
         return await self._database.read(find)
@@ -161,7 +179,8 @@ class LongTermMemory:
     async def facts_of_same_words(self, message: Message) -> list[NewFact] | None:
         """What the author's earlier message in the same words taught, as taught by this one.
 
-        None when there is no such message that has been read: then this one must be.
+        None when there is no such message that has been read, or when what it taught depends on
+        its own time ("last week"): then this one must be read.
         """
 
         def find(session: Session) -> list[NewFact] | None:
@@ -169,20 +188,15 @@ class LongTermMemory:
             for earlier in messages.same_words(session, message):
                 if extraction.is_waiting(session, earlier):
                     continue
-                known = facts.supported_by(session, earlier, place)
-                return [
-                    replace(
-                        facts.as_new(fact),
-                        evidence=tuple(
-                            replace(item, message_id=message.id)
-                            for item in fact.evidence
-                            if item.message_id == earlier
-                        ),
-                        said_at=message.sent_at,
-                    )
-                    for fact in known
+                said = messages.get(session, [earlier], place)[earlier]
+                known = [
+                    fact
+                    for fact in facts.supported_by(session, earlier, place)
                     if fact.speaker == message.author
                 ]
+                if any(_is_dated(fact) for fact in known):
+                    return None
+                return [_said_again(fact, said, message) for fact in known]
             return None
 
         return await self._database.read(find)
@@ -205,7 +219,7 @@ class LongTermMemory:
         self,
         new: Sequence[NewFact],
         *,
-        extracted_from: Collection[int] = (),
+        extracted_from: Collection[Message] = (),
         replacing: Fact | None = None,
         judge: Judge | None = None,
     ) -> list[Remembered]:
@@ -314,6 +328,71 @@ class LongTermMemory:
 
         return await self._forget(work)
 
+    async def forget_leaver(self, person: Person, actor: Actor) -> Receipt:
+        """As `forget_person`, for somebody who left. Raises NotPermitted: an admin's to do, in
+        their own workspace.
+        """
+        if not actor.administers(person.platform, person.tenant):
+            raise NotPermitted
+        return await self.forget_person(person)
+
+    async def said_between(self, person: Person, start: datetime, end: datetime) -> int:
+        """How many messages a person sent from `start` until before `end`, everywhere."""
+        return len(
+            await self._database.read(lambda s: messages.said_between(s, person, start, end))
+        )
+
+    async def forget_said(self, person: Person, start: datetime, end: datetime) -> Receipt:
+        """Forget all that a person said from `start` until before `end`, everywhere."""
+
+        def work(session: Session) -> Receipt:
+            said = messages.said_between(session, person, start, end)
+            return forgetting.forget_messages(session, said, self._ledger, self._clock())
+
+        return await self._forget(work)
+
+    async def forget_source(self, where: str, actor: Actor, readable: Readable) -> Receipt:
+        """Forget what came from one message, named by its permalink or its platform's id.
+
+        Its author and an admin take it out whole; whom a fact from it is about, that fact.
+        Raises NotPermitted, also when there is no such message.
+        """
+
+        def work(session: Session) -> Receipt:
+            now = self._clock()
+            found = messages.at_source(session, where)
+            own = [m for m in found if m.author == actor.person or _administers(actor, m)]
+            if own:
+                return forgetting.forget_messages(session, own, self._ledger, now)
+            known = [
+                fact
+                for message in found
+                for fact in facts.supported_by(session, message.id, readable)
+                if actor.may_forget(fact)
+            ]
+            if not known:
+                raise NotPermitted
+            return forgetting.forget_facts(session, known, self._ledger, now)
+
+        return await self._forget(work)
+
+    async def forget_place(self, audience: Audience, actor: Actor) -> Receipt:
+        """Forget all that was said in a place, by everybody. Documents stay: they have their own
+        command. Raises NotPermitted: an admin's to do.
+        """
+        if not actor.administers(audience.platform, audience.tenant):
+            raise NotPermitted
+        total = Receipt()
+        while True:
+            part = await self._forget(
+                lambda s: forgetting.forget_part_of_place(
+                    s, audience, self._ledger, self._clock(), PLACE_BATCH
+                )
+            )
+            if part is None:
+                return total
+            total.add(part)
+
     async def source_deleted(self, audience: Audience, platform_id: str) -> Receipt | None:
         """The platform says that a message is gone; None when it was not stored."""
 
@@ -332,10 +411,14 @@ class LongTermMemory:
         def work(session: Session) -> int:
             now = self._clock()
             for message in receipt.undo:
-                messages.rewrite(session, message.id, message.text)
+                messages.rewrite(session, message.id, message.text, message.mentions)
                 audience_id = audiences.ensure_id(session, message.audience)
                 ref = Ref(Kind.MESSAGE, message.id)
                 records.reindex(session, audience_id, ref, now)
+                if message.id in receipt.unread:
+                    extraction.enqueue(session, message, now)
+            for fact_id, item in receipt.undo_evidence:
+                facts.add_evidence(session, fact_id, item)
             for fact in receipt.undo_facts:
                 again = facts.insert(session, facts.as_new(fact), now, confirmed=fact.confirmed)
                 audience_id = audiences.ensure_id(session, fact.audience)
@@ -413,6 +496,10 @@ class LongTermMemory:
             return None
         return found[ids[0]], found[ids[1]]
 
+    async def places_behind(self, refs: Collection[Ref]) -> Readable:
+        """Every place in which these records were said, or in which what made them was said."""
+        return await self._database.read(lambda s: lineage.places(s, refs))
+
     # -- what platforms ask when they look for what they missed ----------------------------------
 
     async def last_received(self, platform: str) -> datetime | None:
@@ -429,6 +516,32 @@ class LongTermMemory:
         """(conversation, platform id) of people's messages in a place, newest first."""
         return await self._database.read(lambda s: messages.stored_in(s, audience, limit))
 
+    async def next_to_recheck(self, platform: str, limit: int) -> list[Message]:
+        """The messages whose turn it is to be looked up on their platform, oldest turn first.
+
+        For deletions that were missed: each call goes on where the last one ended, and begins
+        again after the newest. A platform that finds one gone calls `source_deleted`.
+        """
+
+        def turn(session: Session) -> list[Message]:
+            key = f"rechecked.{platform}"
+            after = int(places.get_value(session, key) or 0)
+            due = messages.to_recheck(session, platform, after, limit)
+            if not due and after:
+                due = messages.to_recheck(session, platform, 0, limit)
+            places.set_value(session, key, str(due[-1].id if due else 0))
+            return due
+
+        return await self._database.write(turn)
+
+    async def names(self, people: Collection[Person], readable: Readable) -> dict[Person, str]:
+        """What people are called, where they said something readable."""
+        return await self._database.read(lambda s: messages.names(s, people, readable))
+
+    async def changes(self, fact_id: int, readable: Readable) -> list[Entry]:
+        """What changed a fact of a readable place, oldest first; also how it went."""
+        return await self._database.read(lambda s: changes.of_fact(s, fact_id, readable))
+
     async def knows(self, audience: Audience, platform_id: str) -> bool:
         """True when the message is stored, or waits in the inbox."""
 
@@ -438,3 +551,30 @@ class LongTermMemory:
             return inbox.mentions(session, audience.platform, audience.tenant, platform_id)
 
         return await self._database.read(find)
+
+
+def _administers(actor: Actor, message: Message) -> bool:
+    return actor.administers(message.audience.platform, message.audience.tenant)
+
+
+def _is_dated(fact: Fact) -> bool:
+    """True when its interval came from words about time, not from a later value."""
+    ended_by_itself = fact.valid_until is not None and fact.superseded_by is None
+    return fact.valid_from is not None or ended_by_itself
+
+
+def _said_again(fact: Fact, earlier: Message, message: Message) -> NewFact:
+    """A fact that the earlier message taught, as taught by the later one in the same words."""
+    whole = (Evidence(message.id, Span(0, len(message.text))),)
+    own = tuple(
+        replace(item, message_id=message.id)
+        for item in fact.evidence
+        if item.message_id == earlier.id
+    )
+    return replace(
+        facts.as_new(fact),
+        # the same words may be spaced differently
+        evidence=own if earlier.text == message.text else whole,
+        said_at=message.sent_at,
+        valid_until=None,
+    )

@@ -86,7 +86,7 @@ def _check_texts(session: Session) -> list[str]:
 
 def _check_vectors(session: Session) -> list[str]:
     problems: list[str] = []
-    places = {key: audience for audience, key in texts.every_key(session)}
+    places = {key: audience for audience, key in texts.every_embedded(session)}
     for model_id, name, dimension in session.execute(
         select(
             col(EmbeddingModelRow.id),
@@ -225,7 +225,7 @@ def reindex(
                 else:
                     good.add(owner)
         for key in keys:
-            if key not in good:
+            if key not in good and Ref.from_key(key).kind.is_embedded:
                 embeddings.enqueue(session, model_id, places[key], key, now)
     for audience, owner in stale:
         embeddings.drop(session, audience, owner)

@@ -184,11 +184,10 @@ def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
     start, end = window
     if isinstance(record, MessageBrief):
         return start <= record.sent_at < end
-    if record.valid_from is not None:
-        return record.valid_from < end and (
-            record.valid_until is None or record.valid_until > start
-        )
-    return start <= record.said_at < end
+    if record.valid_from is None and record.valid_until is None:
+        return start <= record.said_at < end
+    began = record.valid_from or record.said_at
+    return began < end and (record.valid_until is None or record.valid_until > start)
 
 
 def _vectors(

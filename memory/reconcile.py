@@ -7,10 +7,13 @@ without a model, to `guards.same_without_model`). When in doubt both are kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from memory import analysis, guards
+from memory.analysis.japanese import RELATIONS
 from memory.analysis.results import is_single_valued
 from memory.types import Fact, NewFact, Verdict
 
@@ -55,6 +58,34 @@ def rival_attributes(attribute: str) -> tuple[str, ...]:
     return (attribute,) if other is None else (attribute, f"{other}{colon}{what}")
 
 
+_OWN: Final = re.compile(
+    r"\b(?:i|me|my|mine|we|us|our|ours)\b|私|僕|俺|わたし|ぼく|おれ|うち|自分|当方|弊社",
+    re.IGNORECASE,
+)
+
+
+def depends_on_speaker(fact: NewFact) -> bool:
+    """True when the same words of somebody else are another fact: "my wife is a nurse"."""
+    if fact.subject == fact.speaker:
+        return False
+    return fact.subject in RELATIONS or _OWN.search(fact.text) is not None
+
+
+def may_touch(new: NewFact, known: Fact) -> bool:
+    """True when the new fact's speaker may change the known one: it is about them, or theirs.
+
+    What one person says never changes what another said, nor what is known about them.
+    """
+    return new.speaker in (known.speaker, known.subject)
+
+
+def is_open(known: Fact, new: NewFact) -> bool:
+    """True when nothing had ended the known fact by the time the new one was said."""
+    return known.superseded_by is None and (
+        known.valid_until is None or known.valid_until > new.said_at
+    )
+
+
 def decide(
     new: NewFact,
     exact: Fact | None,
@@ -67,7 +98,7 @@ def decide(
     subject, place and attribute, `candidates` those of the same subject and place that are near
     in meaning, with a judge's verdict where there was one.
     """
-    if exact is not None and exact.superseded_by is None:
+    if exact is not None and is_open(exact, new):
         return Decision(Verdict.SAME, exact)
     rivals = [fact for fact in same_attribute if fact.id != _id(exact) and rival(new, fact)]
     if rivals:
@@ -98,9 +129,14 @@ def rival(new: NewFact, known: Fact) -> bool:
     """True when the two are values of one attribute that cannot both hold now."""
     if new.attribute is None or known.attribute not in rival_attributes(new.attribute):
         return False
+    if not (may_touch(new, known) and is_open(known, new)):
+        return False
     opposite = new.attribute != known.attribute
     if opposite or new.negated != known.negated:
-        return opposite != (new.negated != known.negated)  # not disliking is no contradiction
+        if opposite == (new.negated != known.negated):
+            return False  # not disliking is no contradiction
+        # "I do not live in Tokyo" says nothing against "I live in Osaka"
+        return not single_valued(new.attribute) or _same_value(new.text, known.text)
     if new.negated or not single_valued(new.attribute):
         return False
     # "I live in Osaka" and "I moved to Osaka" are one value in other words
@@ -114,7 +150,7 @@ def _same_value(a: str, b: str) -> bool:
 
 def may_be_same(new: NewFact, known: Fact) -> bool:
     """False where a guard says that two facts differ, whatever a judge says."""
-    if new.subject != known.subject or new.negated != known.negated:
+    if (new.subject, new.speaker, new.negated) != (known.subject, known.speaker, known.negated):
         return False
     return guards.compare(new.text, known.text, new.language).can_be_same
 
@@ -123,6 +159,7 @@ def may_supersede(new: NewFact, known: Fact) -> bool:
     """Only a value of the same attribute of the same subject takes another's place."""
     return (
         new.subject == known.subject
+        and may_touch(new, known)
         and new.attribute is not None
         and new.attribute == known.attribute
     )

@@ -34,6 +34,8 @@ def index(
     model of `vector`, or None without one.
     """
     lexical.add(session, audience_id, ref.key, text)
+    if not ref.kind.is_embedded:
+        return None
     models = session.execute(select(col(EmbeddingModelRow.id))).scalars().all()
     for model_id in models:
         if vector is not None and model_id == vector[0].id:
@@ -57,7 +59,7 @@ def index_stored(session: Session, refs: Sequence[tuple[int, Ref]], now: datetim
         if ref.key in stored
     ]
     lexical.add_many(session, entries)
-    owners = [(entry.audience_id, entry.key) for entry in entries]
+    owners = [(e.audience_id, e.key) for e in entries if Ref.from_key(e.key).kind.is_embedded]
     for model_id in session.execute(select(col(EmbeddingModelRow.id))).scalars().all():
         embeddings.enqueue_many(session, model_id, owners, now)
 

@@ -13,10 +13,10 @@ from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
 from memory.ports import Clock, Judge, Pair
 from memory.reconcile import Candidate
-from memory.store import audiences, embeddings, extraction, facts
+from memory.store import audiences, embeddings, extraction, facts, messages
 from memory.store.database import Database
 from memory.store.embeddings import Model
-from memory.types import Fact, Kind, NewFact, Ref, Vector, Verdict
+from memory.types import Fact, Kind, Message, NewFact, Readable, Ref, Vector, Verdict
 
 _Added = tuple[Model, int, int, int, Vector]
 """Model, audience id, version, key and vector of a fact that was stored."""
@@ -31,6 +31,8 @@ class Remembered:
     """It was known already and is now confirmed once more."""
     replaced: Fact | None = None
     """The fact whose place it took."""
+    said_in: int | None = None
+    """Id of the message that said it."""
 
 
 class Remembering:
@@ -48,29 +50,33 @@ class Remembering:
         self,
         new: Sequence[NewFact],
         *,
-        extracted_from: Collection[int] = (),
+        extracted_from: Collection[Message] = (),
         replacing: Fact | None = None,
         judge: Judge | None = None,
     ) -> list[Remembered]:
         """Reconcile facts with what is known and store what is new, in the order given.
 
-        `extracted_from` are the messages whose pending extraction this completes, in the same
-        transaction: a crash repeats the extraction or none of it. `replacing` is a known fact
-        that its owner says is wrong: the first takes its place. `judge` is asked once about all
-        pairs that words and guards leave open; without it, what is not certain stays apart.
+        `extracted_from` are the messages as they were read, whose pending extraction this
+        completes in the same transaction: a crash repeats the extraction or none of it. Of one
+        that was edited, deleted or forgotten meanwhile nothing is stored; its facts are missing
+        from the outcome. `replacing` is a known fact that its owner says is wrong: the first
+        takes its place. `judge` is asked once about all pairs that words and guards leave open;
+        without it, what is not certain stays apart.
         """
         vectors = await self._embedding.documents([fact.text for fact in new]) if new else []
         verdicts = await self._ask(judge, new, vectors) if judge is not None else None
 
         def store(session: Session) -> tuple[list[Remembered], list[_Added]]:
             added: list[_Added] = []
+            changed = _changed(session, extracted_from)
             outcome = [
                 self._remember_one(session, fact, vector, verdicts, added)
                 for fact, vector in zip(new, vectors, strict=True)
+                if not any(item.message_id in changed for item in fact.evidence)
             ]
             if replacing is not None and outcome and outcome[0].fact.id != replacing.id:
                 facts.supersede(session, replacing, outcome[0].fact)
-            extraction.finish(session, extracted_from)
+            extraction.finish(session, {m.id for m in extracted_from} - changed)
             return outcome, added
 
         outcome, added = await self._database.write(store)
@@ -89,8 +95,8 @@ class Remembering:
         def find(session: Session) -> list[Pair]:
             pairs = []
             for fact, vector in zip(new, vectors, strict=True):
-                exact = facts.exact(session, fact)
-                if exact is not None and exact.superseded_by is None:
+                exact = _exact(session, fact)
+                if exact is not None and reconcile.is_open(exact, fact):
                     continue
                 for known, similarity in self._near(session, fact, vector):
                     sure = reconcile.without_judge(fact, known, similarity) is Verdict.SAME
@@ -142,7 +148,7 @@ class Remembering:
         verdicts: dict[tuple[str, int], Verdict] | None,
         added: list[_Added],
     ) -> Remembered:
-        exact = facts.exact(session, new)
+        exact = _exact(session, new)
         rivals = (
             facts.of_subject(
                 session, new.subject, new.audience, reconcile.rival_attributes(new.attribute)
@@ -151,15 +157,17 @@ class Remembering:
             else []
         )
         candidates = []
-        if exact is None or exact.superseded_by is not None:
+        if exact is None or not reconcile.is_open(exact, new):
             for known, similarity in self._near(session, new, vector):
                 verdict = (verdicts or {}).get((new.text, known.id)) or reconcile.without_judge(
                     new, known, similarity
                 )
                 candidates.append(Candidate(known, similarity, verdict))
         decision = reconcile.decide(new, exact, rivals, candidates)
+        said_in = new.evidence[0].message_id if new.evidence else None
         if decision.verdict is Verdict.SAME and decision.known is not None:
-            return Remembered(facts.confirm(session, decision.known, new), known=True)
+            confirmed = facts.confirm(session, decision.known, new)
+            return Remembered(confirmed, known=True, said_in=said_in)
         now = self._clock()
         fact = facts.insert(session, new, now)
         audience_id = audiences.ensure_id(session, fact.audience)
@@ -171,5 +179,16 @@ class Remembering:
             facts.supersede(session, fact, decision.closed_by)
         if decision.verdict is Verdict.SUPERSEDES and decision.known is not None:
             facts.supersede(session, decision.known, fact)
-            return Remembered(fact, known=False, replaced=decision.known)
-        return Remembered(fact, known=False)
+            return Remembered(fact, known=False, replaced=decision.known, said_in=said_in)
+        return Remembered(fact, known=False, said_in=said_in)
+
+
+def _exact(session: Session, new: NewFact) -> Fact | None:
+    return facts.exact(session, new, of_speaker=reconcile.depends_on_speaker(new))
+
+
+def _changed(session: Session, read: Collection[Message]) -> set[int]:
+    """Ids of those messages whose words are not what was read any more."""
+    places = Readable(frozenset(message.audience for message in read))
+    now = messages.get(session, [message.id for message in read], places)
+    return {m.id for m in read if m.id not in now or now[m.id].text != m.text}

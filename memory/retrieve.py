@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -207,20 +208,29 @@ def newest_readable(known: Sequence[Fact]) -> list[Fact]:
     """The facts with those put into the past whose value a newer readable fact replaces.
 
     Within a place this happens when facts are stored. Between places it is decided for each
-    reader: a narrower record never closes a wider one for those who cannot read it.
+    reader: a narrower record never closes a wider one for those who cannot read it. As there, only
+    its speaker and the person whom it is about replace a value.
     """
-    latest: dict[tuple[object, str], Fact] = {}
+    current: defaultdict[tuple[object, str], list[Fact]] = defaultdict(list)
     for fact in known:
-        if single_valued(fact.attribute) and fact.superseded_by is None and not fact.negated:
-            slot = (fact.subject, str(fact.attribute))
-            if slot not in latest or latest[slot].said_at < fact.said_at:
-                latest[slot] = fact
+        if single_valued(fact.attribute) and is_current_value(fact):
+            current[fact.subject, str(fact.attribute)].append(fact)
     settled = []
     for fact in known:
-        newer = latest.get((fact.subject, str(fact.attribute)))
-        if newer is None or newer.id == fact.id or fact.superseded_by is not None or fact.negated:
+        newer = [
+            rival
+            for rival in current.get((fact.subject, str(fact.attribute)), [])
+            if rival.said_at > fact.said_at and rival.speaker in (fact.speaker, fact.subject)
+        ]
+        if not newer or not is_current_value(fact):
             settled.append(fact)
         else:
-            ended = newer.valid_from or newer.said_at
-            settled.append(replace(fact, superseded_by=newer.id, valid_until=ended))
+            newest = max(newer, key=lambda rival: rival.said_at)
+            ended = newest.valid_from or newest.said_at
+            settled.append(replace(fact, superseded_by=newest.id, valid_until=ended))
     return settled
+
+
+def is_current_value(fact: Fact) -> bool:
+    """True for a fact that says what is so, and that nothing has ended."""
+    return fact.superseded_by is None and fact.valid_until is None and not fact.negated

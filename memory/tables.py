@@ -103,6 +103,8 @@ class MessageRow(SQLModel, table=True):
         UniqueConstraint("audience_id", "platform_id"),
         Index("ix_message_conversation", "audience_id", "conversation", "sent_at"),
         Index("ix_message_author", "author", "audience_id", "text_key"),
+        Index("ix_message_platform_id", "platform_id"),
+        Index("ix_message_permalink", "permalink"),
         _AUTOINCREMENT,
     )
 
@@ -308,7 +310,10 @@ class ExtractionRow(SQLModel, table=True):
     """A message revision that facts have not been read off yet."""
 
     __tablename__ = "extraction_queue"
-    __table_args__ = (Index("ix_extraction_queue_due", "due_at"),)
+    __table_args__ = (
+        Index("ix_extraction_queue_due", "due_at"),
+        Index("ix_extraction_queue_conversation", "audience_id", "conversation", "message_id"),
+    )
 
     message_id: int = Field(primary_key=True, sa_column_args=[ForeignKey("message.id")])
     audience_id: int = Field(foreign_key="audience.id")
@@ -434,6 +439,8 @@ class SourceRow(SQLModel, table=True):
     base_id: int = Field(foreign_key="knowledge_base.id")
     platform_id: str
     """The platform's id of the file, or its path on this machine."""
+    message_id: str | None = Field(default=None, index=True)
+    """The platform's id of the message that it came with: it goes with that too."""
     name: str
     title: str
     media_type: str

@@ -89,6 +89,11 @@ class Kind(IntEnum):
     PASSAGE = 3
     """A sentence of a chunk: see `memory.passages`. Searches give its chunk."""
 
+    @property
+    def is_embedded(self) -> bool:
+        """False for chunks, whose meaning is that of their passages."""
+        return self is not Kind.CHUNK
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel
 
 from bot.commands import Commands
-from bot.errors import BotFault
+from bot.errors import BadModelAnswer, BotFault
 from bot.extract import StatementExtractor
 from bot.i18n import translator
 from bot.messages import (
@@ -133,6 +134,9 @@ class FakeEmbedder:
         self.asked += [(input_type, text) for text in texts]
         return [self._embed(text) for text in texts]
 
+    async def close(self) -> None:
+        return
+
     def _answering(self) -> None:
         if self.away:
             raise EmbedderUnavailable(f"{self.name} is away")
@@ -153,17 +157,27 @@ class FakeEmbedder:
 
 
 class ScriptedChatModel:
-    """Says the given answers in turn, piece by piece; an exception among them is raised there."""
+    """Says the given answers in turn, piece by piece; an exception among them is raised there.
+
+    `shaped` are its answers to schema-constrained calls, as JSON; without any they are bad ones.
+    """
 
     name = "scripted:model"
     is_local = True
 
     def __init__(
-        self, *answers: Sequence[str | Exception], context_tokens: int = 4096
+        self,
+        *answers: Sequence[str | Exception],
+        shaped: Sequence[str | Exception] = (),
+        context_tokens: int = 4096,
     ) -> None:
         self._answers = list(answers)
+        self._shaped = list(shaped)
         self.context_tokens = context_tokens
         self.asked: list[list[Turn]] = []
+        """The turns of each streaming call."""
+        self.asked_shaped: list[tuple[type[BaseModel], list[Turn]]] = []
+        """The schema and the turns of each schema-constrained call."""
         self.closed = False
 
     async def stream(self, turns: Sequence[Turn], *, max_tokens: int) -> AsyncIterator[str]:
@@ -176,8 +190,8 @@ class ScriptedChatModel:
     async def structured(
         self, turns: Sequence[Turn], schema: type[Schema], *, max_tokens: int
     ) -> Schema:
-        self.asked.append(list(turns))
-        (answer,) = self._answers.pop(0)
+        self.asked_shaped.append((schema, list(turns)))
+        answer = self._shaped.pop(0) if self._shaped else BadModelAnswer()
         if isinstance(answer, Exception):
             raise answer
         return schema.model_validate_json(answer)

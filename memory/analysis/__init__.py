@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -78,7 +79,28 @@ def _is_short(text: str) -> bool:
     return len(text) <= 24
 
 
+_PLACEHOLDER = re.compile(r"\[redacted: [^\]\n]{1,40}\]")
+_SAYS_NOTHING = re.compile(
+    r"^\W*(?:(?:my|our|the|his|her|a|an|new|old|current|here|this|that|it|and|is|are|was|to|for|of|in|be"
+    r"|changed|set|use|pass(?:word|code|phrase)?s?|pin|api|access|secret|private|key|token|credentials?"
+    r"|log\s?in|card|credit|debit|number|account|my\s?number|wi-?fi|admin|root|user(?:name)?|db|database"
+    r"|server|slack|github|aws|openai|email|mail)\b\W*"
+    r"|(?:私|僕|俺|わたし|新しい|古い|今|の|は|が|を|に|も|と|です|だよ?|でした|ます|こちら|これ"
+    r"|パスワード|暗証番号|パスコード|秘密鍵|鍵|キー|トークン|カード|クレジットカード|クレカ|番号|口座"
+    r"|マイナンバー|個人番号|ログイン|アカウント|管理者|社内|サーバー?|ワイファイ|変更|変え|し|ました|まし|た)\W*)*$",
+    re.IGNORECASE,
+)
+
+
+def _only_redacted(text: str) -> bool:
+    """True when a secret was all that the sentence told."""
+    left, count = _PLACEHOLDER.subn(" ", text)
+    return count > 0 and _SAYS_NOTHING.match(left) is not None
+
+
 def _is_skipped(text: str) -> bool:
+    if _only_redacted(text):
+        return True
     if not any(character.isalpha() for character in text) or _is_quotation(text):
         return True
     asked = question(text)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory.analysis.english_rules import rules
+from memory.analysis.lexicon import has_opposite_english
 from memory.analysis.lexicon import words as words_of
 from memory.analysis.results import SELF, Reading, Tense
 
@@ -194,7 +195,14 @@ def _match(body: str) -> Reading | None:
         groups = match.groupdict()
         raw = groups["value"]
         value = cut(raw)
-        if not value or len(value) > 80 or (attribute == "name" and len(value.split()) > 4):
+        if (
+            not value
+            or "[redacted" in value
+            or len(value) > 80
+            or (attribute == "name" and len(value.split()) > 4)
+        ):
+            continue
+        if groups.get("bare") and not _is_name(value):
             continue
         if attribute.endswith(":"):
             attribute += key(groups.get("object") or value)
@@ -218,6 +226,17 @@ def _match(body: str) -> Reading | None:
         )
         return Reading(subject, attribute, value, bool(groups.get("no")), True, tense)
     return None
+
+
+def _is_name(value: str) -> bool:
+    """True for "Taro", false for "Japanese", "CEO" and "Ready"."""
+    return not any(
+        word.isupper()
+        or word.endswith("ing")
+        or word.lower() in _NOT_A_NAME
+        or has_opposite_english(word.lower())
+        for word in value.split()
+    )
 
 
 def _other(who: str) -> str:

@@ -30,6 +30,7 @@ _PATTERNS: Final = (
     (r"^(?P<value>[^,]{1,40}?)\s+is\s+(?:my\s+(?:full\s+|first\s+|real\s+)?name|what\s+i(?:'m|\s+am)\s+called|what\s+(?:people|they)\s+call\s+me)\b", "name", Tense.NOW),
     (r"^(?:please\s+)?(?:start\s+calling\s+me|call\s+me|refer\s+to\s+me\s+as|address\s+me\s+as)\s+(?:by\s+my\s+name\s+which\s+is\s+)?(?!back\b|when\b|if\b|later\b|at\b|tomorrow\b)(?P<value>.+)", "name", Tense.NOW),
     (r"^i(?:'m|\s+am)\s+(?:called|named)\s+(?P<value>.+)", "name", Tense.NOW),
+    (r"^i(?:'m|\s+am)\s+(?P<bare>(?P<value>(?-i:[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+){0,2})))(?:\s+(?:and|from|by\s+the\s+way)\b.*)?[.!\s]*$", "name", Tense.NOW),
     (r"^(?:people|everyone|everybody|they|friends|my\s+friends)\s+calls?\s+me\s+(?P<value>.+)", "name", Tense.NOW),
     (r"^i\s+go\s+by\s+(?P<value>.+)", "name", Tense.NOW),
     (r"^my\s+(?P<who>(?:\w+\s+)?\w+)'s\s+name\s+is\s+(?P<value>.+)", "name", Tense.NOW),
@@ -90,7 +91,7 @@ _PATTERNS: Final = (
 )
 # fmt: on
 """Pattern, attribute (a closing colon takes the group `object`, else `value`, as its second part),
-tense. `who` is somebody else, `no` a negation."""
+tense. `who` is somebody else, `no` a negation, `bare` what is a name only if it is no word."""
 
 
 @cache

@@ -68,8 +68,16 @@ def _in(character: str, encoding: str) -> bool:
     return True
 
 
+_ENGLISH_START: Final = re.compile(
+    r"\W*(?:i(?:['’](?:m|ve|d|ll)|\s+(?:am|have|live|work|like|love|moved|use|don['’]t|hate|prefer))\b"
+    r"|my\s+\w+\s+is\b)",
+    re.IGNORECASE,
+)
+"""So few words that the names among them would decide."""
+
+
 def _latin_language(text: str) -> str:
-    if len(text.split()) < _SHORT:
+    if len(text.split()) < _SHORT or _ENGLISH_START.match(text):
         return "en"
     return _detect(text, "latin")
 

@@ -69,6 +69,11 @@ def are_related_english(first: str, second: str) -> bool:
     return first == second or second in _related().get(first, ())
 
 
+def has_opposite_english(word: str) -> bool:
+    """True for a lemma, in lower case, that has an antonym: most adjectives of states have."""
+    return word in _antonyms()
+
+
 def are_opposite_japanese(first: str, second: str) -> bool:
     """True for words of which one opposite character pair, or one 不 or 非, is the difference."""
     if first == second:

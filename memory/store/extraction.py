@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func
+from sqlalchemy import delete, exists, func
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from memory.store import audiences
@@ -15,6 +16,9 @@ from memory.types import Audience, Message, Person
 
 RETRY_BASE = timedelta(seconds=30)
 RETRY_MOST = timedelta(hours=1)
+
+HELD = 3
+"""Failures of a message up to which later ones of its conversation wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,21 @@ def enqueue(session: Session, message: Message, now: datetime) -> None:
 
 
 def waiting(session: Session, now: datetime, limit: int = 1000) -> list[Pending]:
-    """Messages that are due, in the order in which they were queued."""
+    """Messages that are due, in the order in which they were queued.
+
+    None before an earlier one of its conversation, unless that has failed often.
+    """
+    earlier = aliased(ExtractionRow)
+    held = exists().where(
+        col(earlier.audience_id) == col(ExtractionRow.audience_id),
+        col(earlier.conversation) == col(ExtractionRow.conversation),
+        col(earlier.message_id) < col(ExtractionRow.message_id),
+        col(earlier.due_at) > now,
+        col(earlier.attempts) <= HELD,
+    )
     rows = session.exec(
         select(ExtractionRow)
-        .where(col(ExtractionRow.due_at) <= now)
+        .where(col(ExtractionRow.due_at) <= now, ~held)
         .order_by(col(ExtractionRow.queued_at), col(ExtractionRow.message_id))
         .limit(limit)
     ).all()

@@ -16,6 +16,9 @@ from memory.store.text_keys import text_key
 from memory.tables import EvidenceRow, FactRow, MessageRow
 from memory.types import Audience, Evidence, Fact, NewFact, Origin, Person, Readable, Span
 
+LARGEST_ID = 2**63 - 1
+"""Larger numbers, which people may type, are no ids; SQL would refuse them."""
+
 NAME_MARK = "~"
 """Begins a subject that is a name as text; a person's subject is their address."""
 
@@ -49,7 +52,8 @@ def confirm(session: Session, known: Fact, again: NewFact) -> Fact:
     """Note that a known fact was said again: more evidence, counted, dated by the latest."""
     row = session.get_one(FactRow, known.id)
     row.confirmed += 1
-    row.said_at = max(row.said_at, again.said_at)
+    if again.speaker == known.speaker:  # nobody else makes a value look fresh
+        row.said_at = max(row.said_at, again.said_at)
     session.add(row)
     session.flush()
     _add_evidence(session, known.id, again.evidence)
@@ -113,7 +117,8 @@ def of_subject(
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Fact]:
     """Those of the facts that are readable, by id."""
     places = audiences.readable_ids(session, readable)
-    where = [col(FactRow.id).in_(set(ids)), col(FactRow.audience_id).in_(places)]
+    possible = {id_ for id_ in ids if id_ <= LARGEST_ID}
+    where = [col(FactRow.id).in_(possible), col(FactRow.audience_id).in_(places)]
     return {fact.id: fact for fact in _select(session, places, where)}
 
 
@@ -198,6 +203,40 @@ def drop_evidence(session: Session, fact_id: int, message_id: int) -> bool:
     )
     left = session.exec(select(EvidenceRow.fact_id).where(EvidenceRow.fact_id == fact_id)).first()
     return left is not None
+
+
+def leave_to_others(session: Session, fact: Fact, gone: Collection[int]) -> None:
+    """Take messages from a fact's evidence, of which something else is left: it is then said by
+    whoever said that, and when.
+    """
+    for id_ in {item.message_id for item in fact.evidence} & set(gone):
+        drop_evidence(session, fact.id, id_)
+    left = {item.message_id for item in fact.evidence} - set(gone)
+    said = session.exec(
+        select(MessageRow)
+        .where(col(MessageRow.id).in_(left), col(MessageRow.author).is_not(None))
+        .order_by(col(MessageRow.sent_at))
+    ).all()
+    row = session.get_one(FactRow, fact.id)
+    if said:
+        if row.speaker not in {message.author for message in said}:
+            row.speaker = said[0].author or row.speaker
+        row.said_at = said[-1].sent_at
+    row.confirmed = len(left)
+    session.add(row)
+    session.flush()
+
+
+def add_evidence(session: Session, fact_id: int, item: Evidence) -> None:
+    """Give a fact back support that it had lost."""
+    row = session.get(FactRow, fact_id)
+    message = session.get(MessageRow, item.message_id)
+    if row is not None and message is not None:
+        _add_evidence(session, fact_id, [item])
+        row.confirmed += 1
+        row.said_at = max(row.said_at, message.sent_at)
+        session.add(row)
+        session.flush()
 
 
 def remove(

@@ -89,6 +89,11 @@ def finish(session: Session, event_id: int, outcome: str, now: datetime) -> None
     )
 
 
+def erase(session: Session, event_id: int) -> None:
+    """The event did not concern Oboete: nothing of it stays."""
+    session.execute(delete(InboxRow).where(col(InboxRow.id) == event_id))
+
+
 def forget_before(session: Session, moment: datetime) -> int:
     """Drop handled events and claims from before `moment`; no platform redelivers that late."""
     gone = session.execute(

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
+from memory.store import audiences
 from memory.tables import ChunkRow, FactRow, LineageRow, MessageRow
-from memory.types import Kind, Ref
+from memory.types import Kind, Readable, Ref
 
 _ROWS: tuple[tuple[Kind, Any], ...] = (
     (Kind.FACT, FactRow),
@@ -49,6 +50,18 @@ def closed(
             )
             elsewhere |= {Ref(kind, id_).key for id_ in rows}
     return {Ref.from_key(derived).id for derived, source in made if source in elsewhere}
+
+
+def places(session: Session, refs: Collection[Ref]) -> Readable:
+    """The places of the records, and of all that they were made from."""
+    direct = {ref.key for ref in refs}
+    keys = direct | _sources(session, direct)
+    ids: set[int] = set()
+    for kind, table in _ROWS:
+        mine = {ref.id for ref in map(Ref.from_key, keys) if ref.kind is kind}
+        if mine:
+            ids |= set(session.exec(select(table.audience_id).where(col(table.id).in_(mine))))
+    return Readable(frozenset(audiences.names(session, ids).values()))
 
 
 def _sources(session: Session, derived: Collection[int]) -> set[int]:

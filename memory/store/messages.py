@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import update
+from sqlalchemy import func, or_, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
@@ -190,6 +190,8 @@ def blank(session: Session, message_id: int, spans: Sequence[Span]) -> str:
         characters[span.start : end] = BLANK * (end - span.start)
     left = "".join(characters)
     row.text = left if left.strip() else ""
+    if not row.text:
+        row.mentions = {}
     row.text_key = text_key(row.text)
     session.add(row)
     session.flush()
@@ -203,13 +205,86 @@ def set_platform_id(session: Session, message_id: int, platform_id: str) -> None
     )
 
 
-def rewrite(session: Session, message_id: int, text: str) -> None:
-    """Put `text` in place of the message's words."""
+def rewrite(
+    session: Session,
+    message_id: int,
+    text: str,
+    mentions: Sequence[tuple[str, Person]] = (),
+) -> None:
+    """Put `text` in place of the message's words, and the people whom it mentions."""
+    named = {name: str(person) for name, person in mentions}
     session.execute(
         update(MessageRow)
         .where(col(MessageRow.id) == message_id)
-        .values(text=text, text_key=text_key(text))
+        .values(text=text, text_key=text_key(text), mentions=named)
     )
+
+
+def said_between(
+    session: Session, author: Person, start: datetime, end: datetime
+) -> list[Message]:
+    """A person's own messages of that time, in every place, oldest first; blank ones left out.
+
+    Not limited by what is readable now: for forgetting and counting, never for showing.
+    """
+    rows = session.exec(
+        select(MessageRow)
+        .where(
+            MessageRow.author == str(author),
+            MessageRow.sent_at >= start,
+            MessageRow.sent_at < end,
+            MessageRow.text != "",
+        )
+        .order_by(col(MessageRow.sent_at), col(MessageRow.id))
+    ).all()
+    return _with_places(session, rows)
+
+
+def at_source(session: Session, where: str) -> list[Message]:
+    """Messages with this permalink or platform id, in every place: for forgetting, not showing."""
+    rows = session.exec(
+        select(MessageRow)
+        .where(or_(col(MessageRow.permalink) == where, col(MessageRow.platform_id) == where))
+        .order_by(col(MessageRow.id))
+    ).all()
+    return _with_places(session, rows)
+
+
+def _with_places(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
+    places = audiences.names(session, {row.audience_id for row in rows})
+    return [to_message(row, places[row.audience_id]) for row in rows]
+
+
+def to_recheck(session: Session, platform: str, after: int, limit: int) -> list[Message]:
+    """The next of people's messages on a platform by id, blank and expired ones left out."""
+    rows = session.exec(
+        select(MessageRow)
+        .join(AudienceRow, col(AudienceRow.id) == col(MessageRow.audience_id))
+        .where(
+            col(AudienceRow.name).startswith(f"{platform}:", autoescape=True),
+            MessageRow.role == Role.USER.value,
+            col(MessageRow.id) > after,
+            MessageRow.text != "",
+        )
+        .order_by(col(MessageRow.id))
+        .limit(limit)
+    ).all()
+    return _with_places(session, rows)
+
+
+def names(session: Session, people: Collection[Person], readable: Readable) -> dict[Person, str]:
+    """Display names that people had in their last readable messages."""
+    places = audiences.readable_ids(session, readable)
+    wanted = {str(person): person for person in people}
+    last = (
+        select(func.max(MessageRow.id))
+        .where(col(MessageRow.author).in_(wanted), col(MessageRow.audience_id).in_(places))
+        .group_by(col(MessageRow.author))
+    )
+    rows = session.exec(
+        select(MessageRow.author, MessageRow.author_name).where(col(MessageRow.id).in_(last))
+    )
+    return {wanted[author]: name for author, name in rows if author is not None}
 
 
 def to_message(row: MessageRow, audience: Audience) -> Message:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, func, insert, update
+from sqlalchemy import ColumnElement, delete, func, insert, or_, update
 from sqlmodel import Session, col, select
 
 from memory.chunking import Chunk
@@ -38,6 +38,8 @@ class NewSource:
     name: str
     added_by: Person
     permalink: str | None = None
+    message_id: str | None = None
+    """The platform's id of the message that it came with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,7 @@ def add(
         audience_id=audience_id,
         base_id=base.id,
         platform_id=new.platform_id,
+        message_id=new.message_id,
         name=new.name,
         title=contents.title,
         media_type=contents.media_type,
@@ -255,7 +258,8 @@ def listed(
 
 
 def everywhere(session: Session, audience: Audience, platform_id: str) -> list[Source]:
-    """The documents of one file of `audience`'s tenant, whatever place their base is for.
+    """The documents of one file, or of the files of one message, of `audience`'s tenant, whatever
+    place their base is for.
 
     For the platform's own events, which nobody reads.
     """
@@ -263,7 +267,12 @@ def everywhere(session: Session, audience: Audience, platform_id: str) -> list[S
     rows = session.execute(
         select(SourceRow.id, AudienceRow.name)
         .join(AudienceRow, col(AudienceRow.id) == col(SourceRow.audience_id))
-        .where(SourceRow.platform_id == platform_id, _present())
+        .where(
+            or_(
+                col(SourceRow.platform_id) == platform_id, col(SourceRow.message_id) == platform_id
+            ),
+            _present(),
+        )
     )
     found = [(id_, Audience.parse(name)) for id_, name in rows if name.startswith(tenant)]
     places = Readable(frozenset(place for _, place in found))

@@ -52,6 +52,11 @@ def every_key(session: Session) -> Iterator[tuple[int, int]]:
     yield from ((audience_id, ref.key) for audience_id, ref in passages_of(session))
 
 
+def every_embedded(session: Session) -> Iterator[tuple[int, int]]:
+    """Those of `every_key` that are found by meaning as well."""
+    return (at for at in every_key(session) if Ref.from_key(at[1]).kind.is_embedded)
+
+
 def passages_of(
     session: Session, chunk_ids: Collection[int] | None = None
 ) -> Iterator[tuple[int, Ref]]:

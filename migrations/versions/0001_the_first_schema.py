@@ -261,6 +261,23 @@ def upgrade() -> None:
         batch_op.create_index("ix_fact_superseded_by", ["superseded_by"], unique=False)
 
     op.create_table(
+        "fact_change",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("audience_id", sa.Integer(), nullable=False),
+        sa.Column("fact_id", sa.Integer(), nullable=False),
+        sa.Column("change", sa.String(), nullable=False),
+        sa.Column("cause", sa.Integer(), nullable=True),
+        sa.Column("changed_at", memory.tables.UtcDateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["audience_id"], ["audience.id"], name=op.f("fk_fact_change_audience_id_audience")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_fact_change")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("fact_change", schema=None) as batch_op:
+        batch_op.create_index("ix_fact_change_fact_id", ["fact_id", "audience_id"], unique=False)
+
+    op.create_table(
         "knowledge_base",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("audience_id", sa.Integer(), nullable=False),
@@ -338,6 +355,8 @@ def upgrade() -> None:
         batch_op.create_index(
             "ix_message_conversation", ["audience_id", "conversation", "sent_at"], unique=False
         )
+        batch_op.create_index("ix_message_permalink", ["permalink"], unique=False)
+        batch_op.create_index("ix_message_platform_id", ["platform_id"], unique=False)
 
     op.create_table(
         "posting",
@@ -433,6 +452,11 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("extraction_queue", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_extraction_queue_author"), ["author"], unique=False)
+        batch_op.create_index(
+            "ix_extraction_queue_conversation",
+            ["audience_id", "conversation", "message_id"],
+            unique=False,
+        )
         batch_op.create_index("ix_extraction_queue_due", ["due_at"], unique=False)
 
     op.create_table(
@@ -463,6 +487,7 @@ def upgrade() -> None:
         sa.Column("audience_id", sa.Integer(), nullable=False),
         sa.Column("base_id", sa.Integer(), nullable=False),
         sa.Column("platform_id", sa.String(), nullable=False),
+        sa.Column("message_id", sa.String(), nullable=True),
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("media_type", sa.String(), nullable=False),
@@ -484,6 +509,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("source", schema=None) as batch_op:
         batch_op.create_index("ix_source_digest", ["base_id", "digest"], unique=False)
+        batch_op.create_index(batch_op.f("ix_source_message_id"), ["message_id"], unique=False)
         batch_op.create_index("ix_source_platform_id", ["audience_id", "platform_id"], unique=False)
 
     op.create_table(
@@ -616,12 +642,14 @@ def downgrade() -> None:
     op.drop_table("summary_source")
     with op.batch_alter_table("source", schema=None) as batch_op:
         batch_op.drop_index("ix_source_platform_id")
+        batch_op.drop_index(batch_op.f("ix_source_message_id"))
         batch_op.drop_index("ix_source_digest")
 
     op.drop_table("source")
     op.drop_table("knowledge_base_mean")
     with op.batch_alter_table("extraction_queue", schema=None) as batch_op:
         batch_op.drop_index("ix_extraction_queue_due")
+        batch_op.drop_index("ix_extraction_queue_conversation")
         batch_op.drop_index(batch_op.f("ix_extraction_queue_author"))
 
     op.drop_table("extraction_queue")
@@ -638,6 +666,8 @@ def downgrade() -> None:
     op.drop_table("reminder")
     op.drop_table("posting")
     with op.batch_alter_table("message", schema=None) as batch_op:
+        batch_op.drop_index("ix_message_platform_id")
+        batch_op.drop_index("ix_message_permalink")
         batch_op.drop_index("ix_message_conversation")
         batch_op.drop_index("ix_message_author")
 
@@ -645,6 +675,10 @@ def downgrade() -> None:
     op.drop_table("lexical_statistics")
     op.drop_table("lexical_entry")
     op.drop_table("knowledge_base")
+    with op.batch_alter_table("fact_change", schema=None) as batch_op:
+        batch_op.drop_index("ix_fact_change_fact_id")
+
+    op.drop_table("fact_change")
     with op.batch_alter_table("fact", schema=None) as batch_op:
         batch_op.drop_index("ix_fact_superseded_by")
         batch_op.drop_index("ix_fact_subject")

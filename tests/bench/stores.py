@@ -78,14 +78,15 @@ def keywords_only(folder: Path, sizes: Sequence[int] | Sizes) -> Store:
     """The keyword entries of facts, without anything else."""
     counts, model = np.asarray(sizes, dtype=np.int64), _model()
     with filling.new_database(_url(folder), len(counts), model) as connection:
-        filling.keywords(connection, counts, [Kind.FACT], sentences.statements(SENTENCES))
+        texts = sentences.statements(min(int(counts.sum()), SENTENCES))
+        filling.keywords(connection, counts, [Kind.FACT], texts)
     return Store(Database(_url(folder)), model, counts, np.empty((0, DIMENSION), np.float32))
 
 
 def conversation(folder: Path, facts: int) -> Store:
     """One audience in full: messages, the fact that each taught, their keywords and vectors."""
     counts, model = np.array([facts], dtype=np.int64), _model()
-    texts = sentences.statements(SENTENCES)
+    texts = sentences.statements(min(facts, SENTENCES))
     with filling.new_database(_url(folder), 1, model) as connection:
         filling.messages_and_facts(connection, facts, texts)
         filling.keywords(connection, counts, [Kind.FACT, Kind.MESSAGE], texts)

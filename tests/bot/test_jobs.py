@@ -180,7 +180,7 @@ async def test_every_night_runs_once_also_when_clocks_change(
 
 
 @given(
-    moment=st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC)),
+    moment=st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
     hour=st.integers(0, 23),
     weekday=st.sampled_from([None, MONDAY, SUNDAY]),
     zone=st.sampled_from(["UTC", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe"]),

@@ -117,7 +117,9 @@ class People(ABC):
     async def join(self, guild: Guild) -> None:
         """The bot is added to a guild."""
         self.world.guilds[guild.id] = guild
-        await self.emit("GUILD_CREATE", self.world.guild_body(guild))
+        body = self.world.guild_body(guild)
+        del body["unavailable"]  # which only a guild has that comes back after an outage
+        await self.emit("GUILD_CREATE", body)
 
     async def expel(self, guild: Guild) -> None:
         """The bot is removed from a guild."""

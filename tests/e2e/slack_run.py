@@ -10,11 +10,12 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.program import ROOT, Program
+from tests.e2e.program import Program
 from tests.e2e.slack_double import SIGNING_SECRET, TOKEN, SlackDouble
 from tests.e2e.slack_workspace import BOT_USER, Json, shown_text
 
@@ -22,6 +23,7 @@ SECONDS = 60
 """Nothing takes longer, however busy the machine."""
 ME = f"<@{BOT_USER}>"
 HTTP_PATH = "/slack/events"
+POLL_SECONDS = 0.02
 
 
 class SlackRun:
@@ -80,7 +82,7 @@ class SlackRun:
         await asyncio.to_thread(self._process.wait, SECONDS)
         self._process = None
 
-    async def until(self, holds: Any, *, seconds: float = SECONDS) -> None:
+    async def until(self, holds: Callable[[], object], *, seconds: float = SECONDS) -> None:
         """Wait until `holds()` is true; fails when the program ends before."""
 
         def happened() -> bool:
@@ -88,7 +90,10 @@ class SlackRun:
                 raise AssertionError(f"the program ended:\n{self.log.read_text()[-3000:]}")
             return bool(holds())
 
-        await self.slack.until(happened, seconds=seconds)
+        deadline = time.monotonic() + seconds
+        while not happened():
+            assert time.monotonic() < deadline, f"did not happen:\n{self.log_text()[-3000:]}"
+            await asyncio.sleep(POLL_SECONDS)
 
     # --- what it has stored -------------------------------------------------------------
 
@@ -234,5 +239,3 @@ def free_port() -> int:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
 
-
-assert ROOT.is_dir()

@@ -14,7 +14,6 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from sqlalchemy import event
 
 from memory.long_term import Actor
 from memory.store.database import Database
@@ -103,24 +102,13 @@ def sentence(rng: random.Random, number: int) -> str:
     return " ".join([*rng.choices(WORDS, k=rng.randint(1, 4)), f"n{number}"])
 
 
-@pytest.fixture
-def hasty(database: Database) -> Database:
-    """A database that does not wait for the disk: nothing here is about crashes."""
-
-    @event.listens_for(database.engine, "connect", insert=False)
-    def _prepare(connection: object, _record: object) -> None:
-        connection.execute("PRAGMA synchronous = OFF")  # type: ignore[attr-defined]
-
-    return database
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(RUNS))
 async def test_results_equal_those_of_the_oracle(
-    hasty: Database, clock: SettableClock, embedder: FakeEmbedder, seed: int
+    database: Database, clock: SettableClock, embedder: FakeEmbedder, seed: int
 ) -> None:
     rng = random.Random(seed)
-    mind = Mind.over(hasty, clock, embedder, budget=40_000)  # too small: indexes come and go
+    mind = Mind.over(database, clock, embedder, budget=40_000)  # too small: indexes come and go
     await mind.embedding.open()
     oracle, paper, done = Oracle(), Paper(mind), Counter[str]()
     while done.total() < OPERATIONS:

@@ -301,7 +301,7 @@ FACTS = ("I live in Osaka", "I like cats", "I play tennis", "My sister is Mary",
 
 async def test_a_profile_names_its_evidence_and_goes_when_that_is_forgotten(mind: Mind) -> None:
     known = [await mind.state(text) for text in FACTS]
-    model = ScriptedChatModel(['{"text": "Lives in Osaka [1]."}'])
+    model = ScriptedChatModel(shaped=['{"text": "Lives in Osaka [1]."}'])
     done = await consolidator(mind, model=model).run()
     assert done.summaries == 1
     summaries = Summaries(mind.database, model, mind.clock)
@@ -315,7 +315,7 @@ async def test_a_profile_names_its_evidence_and_goes_when_that_is_forgotten(mind
 async def test_a_profile_is_made_anew_when_more_is_known_and_only_then(mind: Mind) -> None:
     for text in FACTS:
         await mind.state(text)
-    model = ScriptedChatModel(['{"text": "One [1]."}'], ['{"text": "Two [6]."}'])
+    model = ScriptedChatModel(shaped=['{"text": "One [1]."}', '{"text": "Two [6]."}'])
     await consolidator(mind, model=model).run()
     assert (await consolidator(mind, model=model).run()).summaries == 0
     await mind.state("I ride a bike")
@@ -327,7 +327,7 @@ async def test_a_profile_is_made_anew_when_more_is_known_and_only_then(mind: Min
 async def test_a_conversation_is_summarised_and_the_summary_goes_with_an_edit(mind: Mind) -> None:
     for number in range(12):
         await mind.hear(f"message {number}", platform_id=f"p{number}")
-    model = ScriptedChatModel(['{"text": "They counted [1]."}'])
+    model = ScriptedChatModel(shaped=['{"text": "They counted [1]."}'])
     assert (await consolidator(mind, model=model).run()).summaries == 1
     summaries = Summaries(mind.database, model, mind.clock)
     assert len(await summaries.of_conversation("talk", HERE)) == 1

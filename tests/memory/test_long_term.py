@@ -77,7 +77,7 @@ async def test_only_what_is_to_be_learned_waits_to_be_read(mind: Mind) -> None:
     assert await mind.memory.unread(TARO) == 1
     waiting = await mind.memory.waiting()
     assert [message.text for _, message in waiting] == ["to be learned", "by Hanako"]
-    await mind.memory.remember([new_fact(learned)], extracted_from=[learned.id])
+    await mind.memory.remember([new_fact(learned)], extracted_from=[learned])
     assert await mind.memory.unread(TARO) == 0
 
 
@@ -283,7 +283,7 @@ async def test_a_batch_is_stored_whole_or_not_at_all(mind: Mind) -> None:
         said_at=NOON,
     )
     with pytest.raises(Exception, match="database"):
-        await mind.memory.remember([good, nowhere], extracted_from=[message.id])
+        await mind.memory.remember([good, nowhere], extracted_from=[message])
     assert await current(mind) == []
     assert await mind.memory.unread() == 1
     assert await mind.problems() == []

@@ -31,8 +31,10 @@ def pragma(session: Session, name: str) -> Any:
 
 
 async def test_a_connection_is_durable_erases_what_it_deletes_and_checks_references(
-    database: Database,
+    tmp_path: Path,
 ) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'oboete.db'}")
+
     def settings(session: Session) -> dict[str, Any]:
         names = ("journal_mode", "synchronous", "secure_delete", "foreign_keys", "page_size")
         return {name: pragma(session, name) for name in names}
@@ -44,8 +46,11 @@ async def test_a_connection_is_durable_erases_what_it_deletes_and_checks_referen
         "foreign_keys": 1,
         "page_size": PAGE_SIZE,
     }
-    assert await database.write(settings) == expected
-    assert await database.read(settings) == expected
+    try:
+        assert await database.write(settings) == expected
+        assert await database.read(settings) == expected
+    finally:
+        database.close()
 
 
 async def test_a_write_that_raises_leaves_nothing_behind(database: Database) -> None:

@@ -70,8 +70,10 @@ async def test_everything_arrives_and_agrees(mind: Mind, other: Mind) -> None:
     ours = await mind.memory.facts_about(TARO, HERE, past=True)
     theirs = await other.memory.facts_about(TARO, HERE, past=True)
     assert without_ids(other, theirs) == without_ids(mind, ours)
-    (hit, *_) = await other.memory.recall("where do I live?", HERE, 5)
-    assert "Kyoto" in hit.text
+    asked = "where do I live?"
+    found = [hit.text for hit in await other.memory.recall(asked, HERE, 5)]
+    assert found == [hit.text for hit in await mind.memory.recall(asked, HERE, 5)]
+    assert "I live in Kyoto" in found
 
 
 async def test_importing_twice_changes_nothing(mind: Mind, other: Mind) -> None:

@@ -1,0 +1,311 @@
+"""Commands that forget: facts by number, words or topic, what was said at a time or in a message,
+a channel, somebody who left, everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from bot.command_registry import (
+    YES,
+    Request,
+    Run,
+    join_lines,
+    line,
+    private,
+    receipt_text,
+)
+from bot.extract import Extractor
+from bot.forget_request import (
+    Everything,
+    Leaver,
+    Numbers,
+    Place,
+    Said,
+    Source,
+    Topic,
+    Window,
+    Words,
+    wanted,
+)
+from bot.messages import Choice, Reply
+from bot.reading_commands import SEARCH_RESULTS, finish_reading
+from bot.undo import UndoStack
+from memory import analysis, tokens
+from memory.errors import NotPermitted
+from memory.forgetting import Receipt
+from memory.long_term import LongTermMemory
+from memory.ports import Clock
+from memory.retrieve import RELEVANT
+from memory.types import Fact, Kind, NewMessage, Person
+
+BackupsUntil = Callable[[], datetime | None]
+"""When the last backup that there is now will be gone; None without any."""
+
+
+class ForgettingCommands:
+    """Forgets, under the permissions of the request's actor."""
+
+    def __init__(
+        self,
+        memory: LongTermMemory,
+        extractor: Extractor,
+        undo: UndoStack,
+        clock: Clock,
+        backups_until: BackupsUntil,
+    ) -> None:
+        self._memory = memory
+        self._extractor = extractor
+        self._undo = undo
+        self._clock = clock
+        self._backups_until = backups_until
+
+    def runs(self) -> dict[str, Run]:
+        """What each command runs, by name."""
+        return {"forget": self._forget}
+
+    async def _forget(self, request: Request) -> Reply:
+        quoted = request.quoted
+        if quoted is not None and not request.argument:
+            return await self._forget_message(quoted, request)
+        if not request.argument:
+            return private(request.say("What shall I forget? Give numbers or words."))
+        await finish_reading(self._memory, self._extractor, request)
+        match wanted(request.argument, self._clock(), request.time_zone):
+            case Everything():
+                return await self._forget_everything(request)
+            case Numbers(ids):
+                return await self._forget_ids(ids, request)
+            case Place():
+                return await self._forget_place(request)
+            case Leaver(who):
+                return await self._forget_leaver(who, request)
+            case Source(where):
+                return await self._forget_source(where, request)
+            case Said(window):
+                return await self._forget_said(window, request)
+            case Topic(words):
+                return await self._forget_matching(*await self._on_topic(words, request), request)
+            case Words(words):
+                return await self._forget_matching(*await self._matching(words, request), request)
+
+    # -- facts -----------------------------------------------------------------------------------
+
+    async def _forget_matching(
+        self, found: Sequence[Fact], certain: bool, request: Request
+    ) -> Reply:
+        """Forget the facts, after asking when there are several or they are only alike."""
+        if not found:
+            return private(request.say("I know nothing like that."))
+        ids = [fact.id for fact in found]
+        if certain and (request.confirmed or (request.in_words and len(found) == 1)):
+            return await self._forget_ids(ids, request)
+        heading = request.say.plural(
+            "Shall I forget this {count} thing?", "Shall I forget these {count} things?", len(found)
+        )
+        command = f"forget {' '.join(map(str, ids))}"
+        confirm = Choice(request.say("Forget"), command, danger=True)
+        how = request.say("To confirm: {command}", command=f"/memory {confirm.command}")
+        lines = [line(fact, request) for fact in found]
+        return replace(
+            private(join_lines(heading, *lines, how)), facts=tuple(found), choices=(confirm,)
+        )
+
+    async def _forget_message(self, quoted: NewMessage, request: Request) -> Reply:
+        """Forget what one message taught."""
+        message = await self._memory.find_message(quoted.audience, quoted.platform_id)
+        known = (
+            await self._memory.facts_from(message.id, request.message.readable) if message else []
+        )
+        ids = [fact.id for fact in known if request.actor.may_forget(fact)]
+        if not ids:
+            return private(request.say("I know nothing from that message."))
+        return await self._forget_ids(ids, request)
+
+    async def _mine(self, request: Request) -> list[Fact]:
+        known = await self._memory.facts_about(
+            request.message.author.person, request.message.readable, past=True
+        )
+        return [fact for fact in known if request.actor.may_forget(fact)]
+
+    async def _matching(self, words: str, request: Request) -> tuple[list[Fact], bool]:
+        """The person's own facts that are meant, and whether they have all of the words.
+
+        Without such facts, those that are near in meaning: to be confirmed before they go.
+        """
+        mine = await self._mine(request)
+        literal = _with_words(words, mine)
+        if literal:
+            return literal, True
+        near = await self._near(words, request)
+        return [fact for fact in mine if fact.id in near], False
+
+    async def _on_topic(self, words: str, request: Request) -> tuple[list[Fact], bool]:
+        """The person's own facts on a topic: by words, by attribute and by meaning.
+
+        Certain without the last.
+        """
+        mine = await self._mine(request)
+        found = {fact.id for fact in _with_words(words, mine)}
+        found |= {fact.id for fact in mine if _has_attribute(words, fact)}
+        near = await self._near(words, request) - found
+        alike = {fact.id for fact in mine} & near
+        return [fact for fact in mine if fact.id in found | alike], not alike
+
+    async def _near(self, words: str, request: Request) -> set[int]:
+        hits = await self._memory.recall(
+            words, request.message.readable, SEARCH_RESULTS, kinds=(Kind.FACT,)
+        )
+        return {hit.ref.id for hit in hits if hit.evidence >= RELEVANT}
+
+    async def _forget_ids(self, ids: Sequence[int], request: Request) -> Reply:
+        try:
+            receipt = await self._memory.forget(ids, request.actor, request.message.readable)
+        except NotPermitted:
+            return private(request.say("I know nothing by that number that is yours to forget."))
+        return self._gone(receipt, request)
+
+    # -- messages --------------------------------------------------------------------------------
+
+    async def _forget_source(self, where: str, request: Request) -> Reply:
+        try:
+            receipt = await self._memory.forget_source(
+                where, request.actor, request.message.readable
+            )
+        except NotPermitted:
+            return private(request.say("I know nothing from that message."))
+        return self._gone(receipt, request)
+
+    async def _forget_said(self, window: Window, request: Request) -> Reply:
+        person, say = request.message.author.person, request.say
+        start, end = window
+        count = await self._memory.said_between(person, start, end)
+        if not count:
+            return private(say("You told me nothing in that time."))
+        if not request.confirmed and not (request.in_words and count == 1):
+            confirm = Choice(
+                say("Forget"), f"forget said {start.isoformat()}/{end.isoformat()} {YES}", True
+            )
+            text = say.plural(
+                "This forgets {count} message of yours, from {start} to {end}, and what I learned"
+                " from it. To confirm: {command}",
+                "This forgets {count} messages of yours, from {start} to {end}, and what I learned"
+                " from them. To confirm: {command}",
+                count,
+                start=say.date(start, request.time_zone),
+                end=say.date(end - timedelta(seconds=1), request.time_zone),
+                command=f"/memory {confirm.command}",
+            )
+            return replace(private(text), choices=(confirm,))
+        return self._gone(await self._memory.forget_said(person, start, end), request)
+
+    # -- what cannot be undone -------------------------------------------------------------------
+
+    async def _forget_everything(self, request: Request) -> Reply:
+        text = request.say(
+            "This forgets everything you said and everything I know about you, everywhere."
+            " It cannot be undone. To confirm: {command}",
+            command=f"/memory forget everything {YES}",
+        )
+        person = request.message.author.person
+        return await self._for_good(
+            request,
+            text,
+            Choice(request.say("Forget everything"), f"forget everything {YES}", True),
+            lambda: self._memory.forget_person(person),
+        )
+
+    async def _forget_place(self, request: Request) -> Reply:
+        text = request.say(
+            "This forgets everything that was said in this channel, by everybody, and what I"
+            " learned from it; documents stay. It cannot be undone. To confirm: {command}",
+            command=f"/memory forget channel {YES}",
+        )
+        return await self._for_good(
+            request,
+            text,
+            Choice(request.say("Forget everything"), f"forget channel {YES}", True),
+            lambda: self._memory.forget_place(request.message.here, request.actor),
+        )
+
+    async def _forget_leaver(self, who: str, request: Request) -> Reply:
+        person = _addressed(who, request)
+        if person is None:
+            return private(request.say("Name one person: mention them, or give their address."))
+        text = request.say(
+            "This forgets everything that {who} said and everything I know about them, everywhere."
+            " It cannot be undone. To confirm: {command}",
+            who=who,
+            command=f"/memory forget person {person} {YES}",
+        )
+        return await self._for_good(
+            request,
+            text,
+            Choice(request.say("Forget everything"), f"forget person {person} {YES}", True),
+            lambda: self._memory.forget_leaver(person, request.actor),
+        )
+
+    async def _for_good(
+        self, request: Request, ask: str, confirm: Choice, forget: Callable[[], Awaitable[Receipt]]
+    ) -> Reply:
+        admins_only = not confirm.command.startswith("forget everything")
+        if admins_only and not request.actor.is_admin:
+            return private(request.say("Only an admin can do that."))
+        if not request.confirmed:
+            return replace(private(ask), choices=(confirm,))
+        self._undo.clear(request.message.author.person)
+        try:
+            receipt = await forget()
+        except NotPermitted:
+            return private(request.say("Only an admin can do that."))
+        return private(receipt_text(receipt, request, self._backups_until()))
+
+    def _gone(self, receipt: Receipt, request: Request) -> Reply:
+        """The receipt, with Undo."""
+        text = receipt_text(receipt, request, self._backups_until())
+        reply = replace(private(text), private=not request.in_words)
+
+        async def take_back() -> str:
+            count = await self._memory.restore(receipt)
+            return request.say.plural(
+                "Undone: {count} fact is back.", "Undone: {count} facts are back.", count
+            )
+
+        return self._undo.offer(reply, request, take_back)
+
+
+def _with_words(words: str, known: Sequence[Fact]) -> list[Fact]:
+    """The facts that have the words as they stand, or all of them in some form."""
+    exact = tokens.query_terms(words).exact
+    needed = {term for term in exact if not tokens.is_spelling(term)} or set(exact)
+    plain = tokens.normalised(words)
+    return [
+        fact
+        for fact in known
+        if plain in tokens.normalised(fact.text)
+        or (needed and needed <= set(tokens.terms(fact.text)))
+    ]
+
+
+def _has_attribute(words: str, fact: Fact) -> bool:
+    """True when the words name the fact's attribute: `home`, "where I live", 住所."""
+    if fact.attribute is None:
+        return False
+    if words.lower() in {fact.attribute, fact.attribute.partition(":")[0]}:
+        return True
+    asked = analysis.question(f"{words}？" if analysis.language_of(words) == "ja" else f"{words}?")
+    return asked.attribute is not None and asked.fits(fact.attribute)
+
+
+def _addressed(who: str, request: Request) -> Person | None:
+    """The person who is mentioned by that name, or addressed as `platform:tenant:user`."""
+    named = dict(request.message.references)
+    person = named.get(who) or named.get(who.removeprefix("@"))
+    if person is not None:
+        return person
+    try:
+        return Person.parse(who)
+    except ValueError:
+        return None
