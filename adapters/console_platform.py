@@ -184,6 +184,9 @@ class ConsolePlatform:
             private_reply=private,
         )
 
+    async def until_ready(self) -> None:
+        """See `bot.ports.Platform`."""
+
     async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
         """See `bot.ports.Platform`."""
         in_channel = message.surface is not Surface.DM and not message.private_reply

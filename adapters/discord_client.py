@@ -26,7 +26,7 @@ class Listener(Protocol):
         """A new session: events before it may have been missed."""
         ...
 
-    def connected(self, live: bool) -> None:
+    def is_live(self, live: bool) -> None:
         """The cache is current from now on, or no longer."""
         ...
 
@@ -123,14 +123,14 @@ class Client(discord.Client):
         await self._listener.setting_up()
 
     async def on_ready(self) -> None:
-        self._listener.connected(True)
+        self._listener.is_live(True)
         await self._listener.ready()
 
     async def on_resumed(self) -> None:
-        self._listener.connected(True)
+        self._listener.is_live(True)
 
     async def on_disconnect(self) -> None:
-        self._listener.connected(False)
+        self._listener.is_live(False)
 
     async def on_message(self, message: discord.Message) -> None:
         await self._listener.said(message)

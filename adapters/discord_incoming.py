@@ -115,7 +115,10 @@ class Incoming:
             return await self._of_asker(int(message.author.person.name), guild_id)
         if guild_id is None:
             return Readable.of(message.audience)
-        channel_id = int(message.thread or message.channel)
+        return await self.readable_in(guild_id, int(message.thread or message.channel))
+
+    async def readable_in(self, guild_id: int, channel_id: int) -> Readable:
+        """What an answer that everybody in a channel or thread sees may draw on now."""
         channel = await self._channel(self._client.get_guild(guild_id), channel_id)
         return self._audiences.of_channel(guild_id, channel_id, channel).readable
 

@@ -15,7 +15,7 @@ import aiohttp
 import discord
 
 from adapters import discord_posts
-from adapters.discord_audiences import PLATFORM, Audiences, place, place_of
+from adapters.discord_audiences import DIRECT, PLATFORM, Audiences, place, place_of
 from adapters.discord_client import Client, intents, redirect
 from adapters.discord_commands import CommandSpec
 from adapters.discord_delivery import Delivery
@@ -87,7 +87,6 @@ class DiscordPlatform:
         self._connection = connection or Connection()
         self._monotonic = monotonic
         self._live = asyncio.Event()
-        self._ended = asyncio.Event()
         self._missing: tuple[str, ...] = ()
         self._recorder = Recorder(
             inbox=inbox, keep=keep, ledger=ledger, rules=rules, me=self._self, clock=clock
@@ -114,7 +113,6 @@ class DiscordPlatform:
         Raises PlatformUnavailable when the token is refused or Discord cannot be reached at the
         start; later, discord.py reconnects and resumes by itself.
         """
-        self._ended.clear()
         redirect(self._connection.api_url, self._connection.gateway_url)
         try:
             self._wire(missing=await ask_for_missing_intents(self._token))
@@ -130,15 +128,17 @@ class DiscordPlatform:
         except (discord.DiscordException, aiohttp.ClientError, OSError) as failed:
             raise PlatformUnavailable(f"Discord cannot be used: {failed}") from failed
         finally:
-            self.connected(False)
-            self._ended.set()
+            self.is_live(False)
             await self.client.close()
 
+    async def until_ready(self) -> None:
+        """Wait for the gateway: who may read what is not known without it."""
+        await self._live.wait()
+
     async def incoming(self, event: InboxEvent) -> IncomingMessage | None:
-        """See `bot.ports.Platform`. Waits for the gateway: who may read what is not known
-        without it. Raises PlatformUnavailable when `run` has ended.
-        """
-        await self._until_live()
+        """See `bot.ports.Platform`. Raises PlatformUnavailable while the gateway is away."""
+        if not self._live.is_set():
+            raise PlatformUnavailable("not connected to Discord")
         return await self._incoming.read(event)
 
     async def deliver(
@@ -146,6 +146,18 @@ class DiscordPlatform:
     ) -> str | None:
         """See `bot.ports.Platform`."""
         return await self._delivery.deliver(event, message, reply)
+
+    async def post(self, audience: Audience, text: str, *, conversation: str) -> str | None:
+        """See `discord_posts.post`."""
+        return await discord_posts.post(self.client, audience, text, conversation)
+
+    async def readable_for(self, audience: Audience) -> Readable:
+        """What everybody who reads the place can read now; the place alone while that is not
+        known.
+        """
+        if audience.tenant == DIRECT:
+            return await self._audiences.of_person(int(audience.name), None)
+        return await self._incoming.readable_in(int(audience.tenant), int(audience.name))
 
     async def readable_by(self, who: Person) -> Readable:
         """What a person can read now: their DM and their mutual guilds."""
@@ -167,11 +179,14 @@ class DiscordPlatform:
         return await discord_posts.download(attachment, max_bytes)
 
     async def read_again(self) -> None:
-        """Look again for missed messages, edits and deletions in followed conversations."""
-        await self._gap.read()
+        """Look again for missed messages, edits and deletions in followed conversations; does
+        nothing while the gateway is away.
+        """
+        if self._live.is_set():
+            await self._gap.read()
 
     @property
-    def is_connected(self) -> bool:
+    def connected(self) -> bool:
         """False while the gateway is away, half-open sockets included."""
         return self._live.is_set()
 
@@ -194,7 +209,7 @@ class DiscordPlatform:
     async def setting_up(self) -> None:
         await sync_commands(self.client, self._commands, self._keep)
 
-    def connected(self, live: bool) -> None:
+    def is_live(self, live: bool) -> None:
         if live:
             self._live.set()
         else:
@@ -289,18 +304,8 @@ class DiscordPlatform:
                 # discord.py stops at an event of a shape that it does not know. A new session
                 # goes on after it, and the gap is read again.
                 log.exception("an event could not be read, connecting anew")
-                self.connected(False)
+                self.is_live(False)
                 await asyncio.sleep(1)
-
-    async def _until_live(self) -> None:
-        waiting = [asyncio.ensure_future(e.wait()) for e in (self._live, self._ended)]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waiting:
-                each.cancel()
-        if not self._live.is_set():
-            raise PlatformUnavailable("not connected to Discord")
 
     async def _message_channel(self, guild_id: int, channel_id: int) -> GuildMessages | None:
         guild = self.client.get_guild(guild_id)

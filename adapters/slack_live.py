@@ -85,8 +85,10 @@ class StreamedMessage:
         return self._ts
 
     async def show(self, text: str) -> None:
+        if self._broken or not self._pace.is_due():
+            return
         more = _streamable(text)
-        if self._broken or len(more) <= len(self._shown) or not self._pace.is_due():
+        if len(more) <= len(self._shown):
             return
         if not more.startswith(self._shown):
             self._broken = True

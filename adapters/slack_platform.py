@@ -151,6 +151,9 @@ class SlackPlatform:
         """See `SlackFiles.download`."""
         return await SlackFiles(self._calls).download(attachment, max_bytes)
 
+    async def until_ready(self) -> None:
+        """See `bot.ports.Platform`. Who may read what is asked over the Web API: nothing waits."""
+
     async def readable_by(self, person: Person) -> Readable:
         """What one person can read now, for their tokens and reminders."""
         return await (await self._ready()).directory.readable_by(person.name)

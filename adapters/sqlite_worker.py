@@ -25,13 +25,18 @@ LONGEST_CELL = 500
 """Characters of a value that is given back."""
 
 
+LARGEST_FILE = 1 << 20
+"""Bytes that the process may write to a file: enough for the index of a write-ahead log, which
+even a reader of such a database makes."""
+
+
 def main() -> None:
     """Read a request, write an answer: `{"columns", "rows"}` or `{"error"}`."""
     request = json.load(sys.stdin)
     memory, seconds = request["memory_bytes"], request["seconds"]
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     try:
         answer = answered(request)
     except sqlite3.Error as error:

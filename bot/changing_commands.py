@@ -12,7 +12,7 @@ from bot.undo import UndoStack
 from memory import analysis, guards
 from memory.directory import Directory
 from memory.long_term import LongTermMemory
-from memory.types import Evidence, Fact, Kind, NewMessage, Origin, Span
+from memory.types import Evidence, Fact, Kind, NewMessage, Origin, Readable, Ref, Span
 
 
 class ChangingCommands:
@@ -76,13 +76,23 @@ class ChangingCommands:
         return not (author.paused or place.paused)
 
     async def _keep(self, request: Request) -> Reply:
-        """Keep the last answer, under its question, marked as a model's; never twice."""
+        """Keep the last answer, under its question, marked as a model's; never twice.
+
+        What it was made from has to be from here: a fact is readable wherever its place is,
+        also when that other place is closed one day.
+        """
         message, asker = request.message, request.message.author.person
         trace = await self._memory.trace(asker, message.here, None)
         exchange = await self._memory.exchange(trace, message.readable) if trace else None
         if exchange is None:
             return private(request.say("There is no answer of mine to keep here."))
         asked, answered = exchange
+        if await self._memory.places_behind([Ref(Kind.MESSAGE, answered.id)]) != Readable.of(
+            asked.audience
+        ):
+            return private(
+                request.say("That answer draws on other places; please say it here in your words.")
+            )
         known = await self._kept_already(asked.text, request)
         if known is not None:
             return private(request.say("I knew that already: {text}", text=known.text))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlmodel import Session
 
@@ -30,14 +30,15 @@ from bot.messages import (
 from bot.pacing import Pacing, Verdict
 from bot.ports import Platform
 from bot.responder import Responder
-from memory.errors import MemoryFault
+from memory.errors import MemoryFault, StoreUnavailable
 from memory.ports import Clock
 from memory.store import inbox
 from memory.store.database import Database
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
-LANE_LIMIT = 20
+LANE_LIMIT = 50
 """Messages that may wait in one conversation; more are stored, learned from, not answered."""
 
 PARALLEL = 16
@@ -159,23 +160,26 @@ class Dispatcher:
             lane.task = asyncio.create_task(self._drain(key, lane))
 
     async def _drain(self, key: str, lane: _Lane) -> None:
-        while not lane.waiting.empty() and not self._stopping:
-            event = lane.waiting.get_nowait()
-            delay: float | None = 0.0
-            while delay is not None:
-                await asyncio.sleep(delay)  # without a slot: other conversations go on
-                async with self._slots:
-                    with following(f"{event.platform}:{event.id}"):
-                        delay = await self._handle(event, lane)
-        del self._lanes[key]
-        self._idle.set()
+        try:
+            while not lane.waiting.empty() and not self._stopping:
+                event = lane.waiting.get_nowait()
+                delay: float | None = 0.0
+                while delay is not None:
+                    await asyncio.sleep(delay)  # without a slot: other conversations go on
+                    await self._platforms[event.platform].until_ready()
+                    async with self._slots:
+                        with following(f"{event.platform}:{event.id}"):
+                            delay = await self._handle(event, lane)
+        finally:
+            del self._lanes[key]
+            self._idle.set()
 
     async def _handle(self, event: InboxEvent, lane: _Lane) -> float | None:
         """Try an event once; gives the seconds after which to try again, None when it is done.
 
         What others are to blame for waits for them; what keeps failing is given up and logged.
         """
-        attempts = await self._database.write(lambda s: inbox.begin(s, event.id))
+        attempts = await self._note(lambda s: inbox.begin(s, event.id))
         try:
             outcome = await self._once(event, attempts, lane)
         except PlatformUnavailable as error:
@@ -191,9 +195,24 @@ class Dispatcher:
             if attempts < ATTEMPTS and isinstance(error, BotFault | MemoryFault | OSError):
                 return 2.0**attempts / 4
             outcome = "failed"
-        await self._database.write(lambda s: _done(s, event.id, outcome, self._clock()))
+        await self._note(lambda s: _done(s, event.id, outcome, self._clock()))
         self._idle.set()
         return None
+
+    async def _note(self, work: Callable[[Session], T]) -> T:
+        """Write down where an event stands, for as long as it takes.
+
+        Going on without would answer twice after a restart; giving up would stop the
+        conversation for good.
+        """
+        pause = 0.25
+        while True:
+            try:
+                return await self._database.write(work)
+            except StoreUnavailable as error:
+                log.warning("could not note where an event stands: %s", error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _once(self, event: InboxEvent, attempts: int, lane: _Lane) -> str:
         platform = self._platforms[event.platform]

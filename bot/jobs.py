@@ -23,7 +23,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from memory.errors import MemoryFault
 from memory.ports import Clock
-from memory.store import job_runs
+from memory.store import job_runs, queues
 from memory.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -129,6 +129,7 @@ class Jobs:
     async def run(self) -> None:
         """Run everything when its time comes, what was missed first; until cancelled."""
         await self._baseline()
+        await self._bring_forward()
         self._register()
         self._scheduler.start()
         try:
@@ -179,9 +180,16 @@ class Jobs:
             now = self._clock().timestamp() - time.monotonic()
             if abs(now - offset) > JUMP_SECONDS:
                 log.warning("the clock was set by %.0f seconds; schedules begin anew", now - offset)
+                await self._bring_forward()
                 self._register()
                 self._make_up()
             offset = now
+
+    async def _bring_forward(self) -> None:
+        try:
+            await self._database.write(lambda s: queues.bring_forward(s, self._clock()))
+        except MemoryFault as error:
+            log.warning("the queues keep their times for now: %s", error)
 
     async def _baseline(self) -> None:
         """Take over from the process before: what it left open is begun again. A job that is

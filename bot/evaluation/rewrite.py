@@ -8,6 +8,7 @@ from dataclasses import replace
 from bot.evaluation import data
 from bot.evaluation.bench import START, Bench, Stage, place, turns
 from bot.evaluation.data import Row
+from bot.evaluation.documents import MOST, sources
 from bot.evaluation.measures import Metrics, Sets, count, found_at, mean, share
 from bot.plan import Plan
 from memory import tokens
@@ -19,8 +20,9 @@ _PART = "rewrite"
 
 async def evaluate(bench: Bench) -> Sets:
     """Sets with passages: `hit@1/5/10` and `mrr` as the bot would search, `:raw` for the bare
-    question, `:manual` for the rewriting of a person. Sets with rewritings only: `f1` of the
-    words that the search looks for against those of the person's, and `f1:raw`.
+    question, `:manual` for the rewriting of a person. Sets with rewritings only: `recall`, how
+    much of a person's rewriting the words hold that the bot looks for, and `f1` of its query
+    with that rewriting; `:raw` for the bare question. `leaning`: how often it looks back.
     """
     sets: Sets = {}
     async with bench.memory() as stage:
@@ -56,14 +58,11 @@ async def _searches(stage: Stage, name: str, rows: list[Row], passages: str) -> 
             metrics |= {
                 f"{key}{suffix}": value for key, value in found_at(ranked, gold, CUTOFFS).items()
             }
-    return {**metrics, "leaning": share(bool(p.earlier or p.rewritten) for p in plans[""])} | {
-        "n": count(rows)
-    }
+    return {**metrics, "leaning": share(map(_looks_back, plans[""])), "n": count(rows)}
 
 
 async def _sources(stage: Stage, planned: Plan, audience: Audience) -> list[str]:
-    hits = await stage.find(planned, audience, max(CUTOFFS))
-    return [hit.chunk.source for hit in hits if hit.chunk is not None]
+    return sources(await stage.find(planned, audience, MOST))
 
 
 async def _planned(stage: Stage, name: str, row: Row, question: str) -> Plan:
@@ -74,23 +73,46 @@ async def _planned(stage: Stage, name: str, row: Row, question: str) -> Plan:
 
 
 async def _rewritings(stage: Stage, name: str, rows: list[Row]) -> Metrics:
-    found: list[float] = []
-    raw: list[float] = []
+    scores: dict[str, list[float]] = {"recall": [], "recall:raw": [], "f1": [], "f1:raw": []}
+    leaning: list[bool] = []
     for number, row in enumerate(rows):
-        question = row.get("question") or next(
-            (t["text"] for t in reversed(row["history"]) if t["role"] == "user"), ""
-        )
-        golds = [row["gold"], *row.get("alt", ())]
+        question, row = _question(row)
         planned = await _planned(stage, f"{name} {number}", row, question)
-        looked_for = f"{planned.query} {planned.earlier}"
-        found.append(max(_overlap(looked_for, gold) for gold in golds))
-        raw.append(max(_overlap(question, gold) for gold in golds))
+        wanted = [_words(gold) for gold in (row["gold"], *row.get("alt", ()))]
+        own, asked = _words(planned.query), _words(question)
+        looked_for = _words(f"{planned.query} {planned.earlier}")
+        scores["recall"].append(max(_recall(looked_for, gold) for gold in wanted))
+        scores["recall:raw"].append(max(_recall(asked, gold) for gold in wanted))
+        scores["f1"].append(max(_f1(own, gold) for gold in wanted))
+        scores["f1:raw"].append(max(_f1(asked, gold) for gold in wanted))
+        leaning.append(_looks_back(planned))
         stage.bench.progress(name, number + 1, len(rows))
-    return {"f1": mean(found), "f1:raw": mean(raw), "n": count(rows)}
+    metrics = {key: mean(values) for key, values in scores.items()}
+    return {**metrics, "leaning": share(leaning), "n": count(rows)}
 
 
-def _overlap(a: str, b: str) -> float:
-    """F1 of the words that two questions are searched by, in [0, 1]."""
-    first, second = Counter(tokens.query_terms(a).exact), Counter(tokens.query_terms(b).exact)
-    shared = (first & second).total()
-    return 2 * shared / (first.total() + second.total()) if shared else 0.0
+def _question(row: Row) -> tuple[str, Row]:
+    """The question of a row; where it is one of the turns, the others are its history."""
+    if "question" in row:
+        return row["question"], row
+    at = row.get("base_utt_idx", len(row["history"]) - 1)
+    others = [turn for number, turn in enumerate(row["history"]) if number != at]
+    return row["history"][at]["text"], {**row, "history": others}
+
+
+def _looks_back(planned: Plan) -> bool:
+    return bool(planned.earlier or planned.rewritten)
+
+
+def _words(text: str) -> Counter[str]:
+    """What a question is searched by."""
+    return Counter(tokens.query_terms(text).exact)
+
+
+def _recall(found: Counter[str], wanted: Counter[str]) -> float:
+    return (found & wanted).total() / wanted.total() if wanted else 1.0
+
+
+def _f1(found: Counter[str], wanted: Counter[str]) -> float:
+    shared = (found & wanted).total()
+    return 2 * shared / (found.total() + wanted.total()) if shared else 0.0

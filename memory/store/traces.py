@@ -11,6 +11,7 @@ from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
+from memory.store.facts import LARGEST_ID
 from memory.tables import LineageRow, TraceRow
 from memory.types import Audience, Kind, Person, Ref
 

@@ -216,6 +216,7 @@ class Bench:
 
     async def _handle(self, event: InboxEvent) -> None:
         for attempt in range(1, self.retries + 1):
+            await self.platform.until_ready()
             attempts = self.inbox.attempts[event.id] = self.inbox.attempts.get(event.id, 0) + 1
             tried = replace(event, attempts=attempts, reply_ref=self.inbox.refs.get(event.id))
             try:
@@ -252,7 +253,7 @@ async def running(double: DiscordDouble, bench: Bench, **connection: Any) -> Asy
     platform = bench.build(where, double.token)
     tasks = [asyncio.create_task(platform.run()), asyncio.create_task(bench.pump())]
     try:
-        await until(lambda: platform.is_connected or tasks[0].done())
+        await until(lambda: platform.connected or tasks[0].done())
         if tasks[0].done():
             await tasks[0]
         yield bench

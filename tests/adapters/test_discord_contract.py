@@ -157,7 +157,7 @@ class TestDiscord(PlatformContract):
                 monotonic=lambda: float(next(ticks) * 10),
             )
             running = asyncio.create_task(platform.run())
-            await until(lambda: platform.is_connected)
+            await until(lambda: platform.connected)
             stage = DiscordStage(made, inbox, ledger)
             stage.platform = platform
             try:

@@ -20,7 +20,7 @@ async def test_asked_to_reconnect_it_resumes_and_misses_nothing() -> None:
         await s.double.ask_to_reconnect()
         await s.double.mention(s.alice, s.general, "while away")
         await until(lambda: bench.sent)
-        await until(lambda: bench.platform.is_connected)
+        await until(lambda: bench.platform.connected)
         assert [login["op"] for login in s.double.logins] == [IDENTIFY, RESUME]
         assert [m.text for m in bench.heard] == ["while away"]
 
@@ -127,9 +127,9 @@ async def test_complaint_10_a_half_open_socket_is_noticed_and_health_says_so() -
         async with running(s.double, Bench(), heartbeat_timeout=0.4) as bench:
             s.double.is_frozen = True
             await s.double.mention(s.alice, s.general, "anybody there?")
-            await until(lambda: not bench.platform.is_connected)
+            await until(lambda: not bench.platform.connected)
             s.double.is_frozen = False
-            await until(lambda: bench.platform.is_connected)
+            await until(lambda: bench.platform.connected)
             await until(lambda: bench.sent)
         assert [m.text for m in bench.heard] == ["anybody there?"]
         assert s.double.logins[-1]["op"] == RESUME
@@ -137,11 +137,11 @@ async def test_complaint_10_a_half_open_socket_is_noticed_and_health_says_so() -
 
 async def test_while_disconnected_events_wait_instead_of_being_answered_with_less() -> None:
     async with stage() as s, running(s.double, Bench()) as bench:
-        bench.platform.connected(False)
+        bench.platform.is_live(False)
         await s.double.mention(s.alice, s.general, "hi")
         await until(lambda: len(bench.inbox.events) == 2)
         assert not bench.heard
-        bench.platform.connected(True)
+        bench.platform.is_live(True)
         await until(lambda: bench.sent)
         assert s.place in bench.heard[0].readable
 
@@ -163,7 +163,7 @@ async def test_a_refused_token_is_said_in_one_sentence_with_a_fix() -> None:
             async with running(double, bench):
                 raise AssertionError("it must not start")
         assert "DISCORD_TOKEN" in refused.value.fix
-        assert bench.platform.is_connected is False
+        assert bench.platform.connected is False
 
 
 async def test_intents_that_are_off_are_explained_and_not_asked_for() -> None:
@@ -184,7 +184,7 @@ async def test_intents_taken_away_while_running_end_with_an_explanation() -> Non
     async with stage() as s:
         platform = Bench().build(Connection(s.double.api_url, s.double.gateway_url))
         task = asyncio.create_task(platform.run())
-        await until(lambda: platform.is_connected)
+        await until(lambda: platform.connected)
         s.double.flags = 0
         await s.double.invalidate()
         with pytest.raises(PlatformUnavailable) as refused:
@@ -196,7 +196,7 @@ async def test_an_event_of_an_unknown_shape_does_not_stop_it() -> None:
     async with stage() as s, running(s.double, Bench()) as bench:
         await s.double.emit("CHANNEL_UPDATE", {"id": "nonsense"})
         await until(lambda: len(s.double.logins) == 2, 30)
-        await until(lambda: bench.platform.is_connected, 30)
+        await until(lambda: bench.platform.connected, 30)
         await s.double.mention(s.alice, s.general, "still here?")
         await until(lambda: bench.sent)
 

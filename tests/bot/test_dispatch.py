@@ -38,6 +38,9 @@ class FakePlatform:
     async def run(self) -> None:
         await asyncio.Event().wait()
 
+    async def until_ready(self) -> None:
+        return
+
     async def incoming(self, event: InboxEvent) -> IncomingMessage | None:
         self.attempts.append(event.attempts)
         if self.fail:

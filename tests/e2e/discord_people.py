@@ -106,7 +106,8 @@ class People(ABC):
         await self.emit("CHANNEL_UPDATE", self.world.channel_body(channel))
 
     async def remove_channel(self, channel: Channel) -> None:
-        del self.world.channels[channel.id]
+        for gone in [c for c in self.world.channels.values() if channel.id in (c.id, c.parent)]:
+            del self.world.channels[gone.id]
         event = "THREAD_DELETE" if channel.is_thread else "CHANNEL_DELETE"
         await self.emit(event, self.world.channel_body(channel))
 

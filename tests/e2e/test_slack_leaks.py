@@ -17,7 +17,7 @@ import pytest
 from tests.e2e.slack_double import SlackDouble
 from tests.e2e.slack_run import SlackRun, buttons, copied, oboete_run
 from tests.e2e.slack_workspace import BOT_USER, Workspace
-from tests.model_script import echo
+from tests.model_script import Answer, ChatRequest, echo
 from tests.ollama_double import OllamaDouble
 
 ALICE, BOB, CAROL, DAVE = "UALICE", "UBOB", "UCAROL", "UDAVE"
@@ -162,12 +162,21 @@ class Investigator:
             self.tap.check(user)
 
 
+def repeat(request: ChatRequest) -> Answer:
+    """The whole prompt, in a few large pieces."""
+    if request.schema is not None:
+        return echo(request)
+    size = 1_000
+    prompt = request.prompt
+    return Answer(pieces=tuple(prompt[at : at + size] for at in range(0, len(prompt), size)))
+
+
 @asynccontextmanager
 async def investigation(folder: Path, model: str) -> AsyncIterator[Investigator]:
     async with AsyncExitStack() as stack:
         settings = {"OBOETE_CHAT_MODEL": "none"}
         if model == "echo":
-            server = await stack.enter_async_context(OllamaDouble(echo))
+            server = await stack.enter_async_context(OllamaDouble(repeat))
             settings = {"OBOETE_CHAT_MODEL": "ollama:qwen3:4b", "OLLAMA_HOST": server.url}
         slack = await stack.enter_async_context(SlackDouble(workspace()))
         run = await stack.enter_async_context(oboete_run(slack, folder, **settings))
@@ -231,7 +240,7 @@ async def test_a_place_that_closes_takes_back_what_was_made_of_it(
         await found.ask(DAVE, "CPUBLIC", run.dm_of(DAVE))
         assert ("pangolin", "DDAVE") in tap.seen
         await found.command(DAVE, "CPUBLIC", "keep", "why")
-        await run.mention(DAVE, "CPUBLIC", "keep")
+        await found.command(DAVE, run.dm_of(DAVE), "keep")
         await found.ask(BOB, run.dm_of(BOB))
         assert ("narwhal", "DBOB") in tap.seen
         await found.command(BOB, run.dm_of(BOB), "keep", "why")

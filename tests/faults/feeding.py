@@ -115,6 +115,9 @@ class FeedPlatform:
             os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()
 
+    async def until_ready(self) -> None:
+        return
+
     async def incoming(self, event: InboxEvent) -> IncomingMessage:
         place = Audience(self.name, "T", event.payload["place"])
         return IncomingMessage(
@@ -149,9 +152,9 @@ class FeedPlatform:
         if event.attempts > 1 and any(
             line["event"] == event.delivery for line in read_lines(self.outbox)
         ):
-            return event.delivery
+            return f"sent-{event.delivery}"
         append(self.outbox, {"event": event.delivery, "text": final.text, "failed": final.failed})
-        return event.delivery
+        return f"sent-{event.delivery}"
 
 
 def _platforms(settings: Settings, *given: Any, http: bool) -> Sequence[FeedPlatform]:

@@ -187,7 +187,7 @@ async def test_my_wife_is_not_yours(mind: Mind, mine: str, theirs: str, relation
 @pytest.mark.parametrize(
     ("own", "claim"),
     [
-        ("I live in Osaka", "@taro lives on the moon"),
+        ("I live in Osaka", "@taro lives in Atlantis"),
         ("大阪に住んでいます", "太郎さんは月に住んでいます"),
     ],
 )
@@ -207,7 +207,7 @@ async def test_what_others_say_about_me_changes_nothing_that_i_said(
 @pytest.mark.parametrize(
     ("claim", "own"),
     [
-        ("@taro lives on the moon", "I live in Osaka"),
+        ("@taro lives in Atlantis", "I live in Osaka"),
         ("太郎さんは月に住んでいます", "大阪に住んでいます"),
     ],
 )

@@ -1,0 +1,193 @@
+"""A crowd at the terminal platform: many people and channels, one process, a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from adapters.console_platform import NAME, dm
+from bot import app as application
+from bot.app import App
+from bot.messages import (
+    Author,
+    EventKind,
+    InboxEvent,
+    IncomingMessage,
+    Mention,
+    Reply,
+    ReplyStream,
+    Surface,
+    Turn,
+)
+from bot.ports import ChatModel, Schema
+from bot.settings import Settings
+from memory.directory import Place
+from memory.ports import Embedder
+from memory.types import Audience, Person, Readable
+from tests.fakes import FakeEmbedder
+
+_THINGS = "cats tea chess sushi jazz novels trains cheese maps bikes".split()  # noqa: SIM905
+_PLACES = ["Osaka", "Kyoto", "Sapporo", "大阪", "京都", "札幌"]
+
+
+class ScriptedModel:
+    """Answers at once, so that what is measured is our own work."""
+
+    name = "scripted:crowd"
+    is_local = True
+    context_tokens = 4096
+
+    async def stream(self, turns: Sequence[Turn], *, max_tokens: int) -> AsyncIterator[str]:
+        for piece in ("You told ", "me that ", "[1]."):
+            yield piece
+
+    async def structured(
+        self, turns: Sequence[Turn], schema: type[Schema], *, max_tokens: int
+    ) -> Schema:
+        fields = schema.model_fields
+        if "facts" in fields:
+            return schema.model_validate({"facts": []})
+        return schema.model_validate({"judgements": []})
+
+    async def check(self) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+
+def said(chance: random.Random) -> str:
+    """A statement or a question, in English or Japanese."""
+    thing, place = chance.choice(_THINGS), chance.choice(_PLACES)
+    number = chance.randrange(10_000)
+    return chance.choice(
+        [
+            f"I like {thing} from {place}, number {number}.",
+            f"The {thing} meeting {number} is in {place}.",
+            f"{place}の{thing}は{number}円です。",
+            f"What about the {thing} in {place}?",
+            f"{place}の{thing}はいくらですか？",
+        ]
+    )
+
+
+@dataclass
+class Crowd:
+    """Implements `bot.ports.Platform` for everybody at once; measures each event."""
+
+    app: App
+    people: int
+    channels: int
+    seconds: list[float] = field(default_factory=list)
+    """From the event's commit to the end of its reply."""
+    name: str = NAME
+    _begun: dict[int, float] = field(default_factory=dict)
+
+    def lane(self, event: InboxEvent) -> str:
+        return str(event.payload["channel"])
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def prepare(self) -> None:
+        """Make the channels, public all of them."""
+        for number in range(self.channels):
+            place = Audience(NAME, "local", f"c{number}")
+            await self.app.directory.set_place(place, Place(public=True))
+
+    async def feed(self, per_second: float, seconds: float, seed: int = 1) -> int:
+        """Commit events at a steady rate, whatever the answers do; gives how many."""
+        chance = random.Random(seed)
+        began, count = time.perf_counter(), 0
+        while (now := time.perf_counter() - began) < seconds:
+            while count < now * per_second:
+                await self._commit(count, chance)
+                count += 1
+            await asyncio.sleep(0.5 / per_second)
+        return count
+
+    async def _commit(self, number: int, chance: random.Random) -> None:
+        person = Person(NAME, "local", f"u{chance.randrange(self.people)}")
+        in_dm = chance.random() < 0.3
+        channel = (
+            dm(person) if in_dm else Audience(NAME, "local", f"c{chance.randrange(self.channels)}")
+        )
+        payload: dict[str, Any] = {
+            "text": said(chance),
+            "person": str(person),
+            "channel": str(channel),
+            "sent_at": datetime.now(UTC).isoformat(),
+        }
+        began = time.perf_counter()
+        event_id = await self.app.dispatcher.commit(NAME, "local", f"e{number}", payload)
+        if event_id is not None:
+            self._begun[event_id] = began
+
+    async def incoming(self, event: InboxEvent) -> IncomingMessage:
+        person = Person.parse(event.payload["person"])
+        place = Audience.parse(event.payload["channel"])
+        in_dm = place == dm(person)
+        readable = (
+            await self.app.readable(person, None) if in_dm else await self.app.readable(None, place)
+        )
+        return IncomingMessage(
+            platform=NAME,
+            tenant="local",
+            event_id=event.delivery,
+            kind=EventKind.MESSAGE,
+            surface=Surface.DM if in_dm else Surface.PUBLIC,
+            channel=str(place),
+            message_id=event.delivery,
+            author=Author(person, person.name),
+            text=event.payload["text"],
+            sent_at=datetime.fromisoformat(event.payload["sent_at"]),
+            audience=place,
+            readable=readable,
+            conversation=str(place),
+            mention=Mention.DIRECT,
+        )
+
+    async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
+        return used
+
+    async def deliver(
+        self, event: InboxEvent, message: IncomingMessage, reply: ReplyStream
+    ) -> str | None:
+        async for part in reply:
+            if isinstance(part, Reply):
+                self.seconds.append(time.perf_counter() - self._begun.pop(event.id))
+        return None
+
+
+@contextlib.asynccontextmanager
+async def gathered(
+    folder: Path, people: int, channels: int, *, real_embedder: bool = False
+) -> AsyncIterator[Crowd]:
+    """The whole program over a new database, with a crowd in front of it."""
+    settings = Settings(data_dir=folder, _env_file=None)  # type: ignore[call-arg]
+    make_model, make_embedder = application.make_chat_model, application.make_embedder
+
+    async def model(_: Settings) -> ChatModel:
+        return ScriptedModel()
+
+    def embedder(_: str, __: Settings) -> Embedder:
+        return FakeEmbedder()
+
+    application.make_chat_model = model
+    if not real_embedder:
+        application.make_embedder = embedder
+    try:
+        async with application.opened(settings) as app:
+            crowd = Crowd(app, people, channels)
+            await crowd.prepare()
+            async with application.serving(app, [crowd], scheduled=True):
+                yield crowd
+    finally:
+        application.make_chat_model, application.make_embedder = make_model, make_embedder
