@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 USER_NAME ?= $(or $(USER),me)
 
-.PHONY: chat test quick lint fix bench lock clean
+.PHONY: chat test quick lint fix bench bench-load bench-soak bench-consolidation lock clean
 
 chat: $(VENV)/.installed
 	@$(BIN)/oboete chat --user "$(USER_NAME)"
@@ -27,6 +27,15 @@ fix: $(VENV)/.developed
 
 bench: $(VENV)/.developed
 	$(BIN)/python -m tests.bench
+
+bench-load: $(VENV)/.developed
+	$(BIN)/python -m tests.bench.load
+
+bench-soak: $(VENV)/.developed
+	$(BIN)/python -m tests.bench.soak
+
+bench-consolidation: $(VENV)/.developed
+	$(BIN)/python -m tests.bench.consolidation
 
 # Renew constraints.txt from the newest versions that pyproject.toml allows.
 lock:

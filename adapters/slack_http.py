@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
@@ -78,13 +79,26 @@ class SlackHttp:
             log.warning("slack: refused a body of %s bytes that is no text", len(body))
             return web.Response(status=400)
         headers: dict[str, str] = {name.lower(): value for name, value in request.headers.items()}
-        if not self._verifier.is_valid_request(text, headers):
+        if not self._is_signed(text, headers):
             log.warning("slack: refused a request of %s bytes with a bad signature", len(body))
             return web.Response(status=401)
         try:
             asked = AsyncBoltRequest(body=text, query=request.query_string, headers=dict(headers))
-            return await to_aiohttp_response(await self._app.async_dispatch(asked))
-        except (ValueError, LookupError, AttributeError, TypeError):
+            answer = await self._app.async_dispatch(asked)
+        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
             # Bolt takes every body to have what Slack's bodies have.
-            log.warning("slack: refused a body of %s bytes that makes no sense", len(body))
-            return web.Response(status=400)
+            return _senseless(body)
+        if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return _senseless(body)  # the same, noticed by Bolt's own error handling
+        return await to_aiohttp_response(answer)
+
+    def _is_signed(self, text: str, headers: dict[str, str]) -> bool:
+        try:
+            return self._verifier.is_valid_request(text, headers)
+        except (ValueError, TypeError, OverflowError):
+            return False  # a timestamp that is no number, a signature that is no ASCII
+
+
+def _senseless(body: bytes) -> web.Response:
+    log.warning("slack: refused a body of %s bytes that makes no sense", len(body))
+    return web.Response(status=400)

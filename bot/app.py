@@ -195,6 +195,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             figures=AnalysisQuestions(data_sources, embedding, model, open_sql),
             admins=settings.admins,
             take=operations.take,
+            personas={Audience.parse(name): chosen for name, chosen in settings.personas.items()},
         )
         dispatcher = Dispatcher(database, responder, clock)
         await embedding.open()

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 from bot import prompts
 from bot.errors import BadModelAnswer, ModelUnavailable
 from bot.messages import IncomingMessage, Turn
+from bot.persona import language_name
 from bot.ports import ChatModel
 from memory import analysis, tokens
 from memory.types import Message, Role
@@ -32,8 +33,8 @@ SHORT = 3
 """A question with at most this many words of content may lean on what was said before."""
 
 EARLIER = 3
-"""Turns whose words widen a question that leans on them: on CAsT 2021 three find 75.0 % within five,
-two 73.3 %."""
+"""Turns whose words widen a question that leans on them. On CAsT 2021 three bring the passage among
+the first five for 75.0 %, two for 73.3 %."""
 
 SHOWN = 4
 """Turns shown to the model that rewrites."""
@@ -211,7 +212,7 @@ def rewriting(message: IncomingMessage, history: Sequence[Message]) -> list[Turn
     lines.append(f"{prompts.fence(message.author.display_name)}: {prompts.fence(message.text)}")
     code = analysis.language_of(message.text)
     system = _REWRITE.format(
-        language=prompts.LANGUAGES.get(code, code),
+        language=language_name(code) or code,
         conversation="\n".join(lines).replace("</conversation", "‹/conversation"),
     )
     return [Turn.system(system), Turn.user("Rewrite the last message as JSON.")]

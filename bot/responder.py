@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 from bot import prompts
@@ -30,6 +31,7 @@ from bot.messages import (
     Status,
     Surface,
 )
+from bot.persona import Persona
 from bot.phrases import phrase
 from bot.plan import Route
 from bot.plan import plan as make_plan
@@ -44,7 +46,7 @@ from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
-from memory.types import Fact, Hit, Kind, Message, NewMessage, Readable, Ref, Role
+from memory.types import Audience, Fact, Hit, Kind, Message, NewMessage, Readable, Ref, Role
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +129,7 @@ class Responder:
         figures: AnalysisQuestions | None = None,
         admins: Collection[str] = (),
         take: Take | None = None,
+        personas: Mapping[Audience, Persona] = MappingProxyType({}),
     ) -> None:
         """`take` sees what is addressed to Oboete before the rest: what it replies to is done."""
         self._memory = memory
@@ -140,6 +143,7 @@ class Responder:
         self._figures = figures
         self._admins = admins
         self._take = take
+        self._personas = personas
         self._answer_tokens = answer_tokens
         self._researcher = Researcher(memory, model)
         self._happenings = Happenings(memory, directory)
@@ -240,7 +244,12 @@ class Responder:
 
     async def _locale(self, message: IncomingMessage) -> str:
         chosen = await self._directory.preferences(message.author.person)
-        return chosen.locale or message.locale
+        return self._persona(message).language or chosen.locale or message.locale
+
+    def _persona(self, message: IncomingMessage) -> Persona:
+        """How to speak in the place; what only one person sees is theirs, not the place's."""
+        chosen = None if message.private_reply else self._personas.get(message.here)
+        return chosen or Persona()
 
     # -- hearing ---------------------------------------------------------------------------------
 
@@ -284,7 +293,9 @@ class Responder:
         keep: bool = True,
         recheck: Recheck | None = None,
     ) -> AsyncIterator[ReplyPart]:
-        work = _Work(message, _in_language_of(message, say), question(message.text), keep, recheck)
+        fixed = bool(self._persona(message).language)
+        speak = say if fixed else _in_language_of(message, say)
+        work = _Work(message, speak, question(message.text), keep, recheck)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
         if await self._lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
             readable = work.message.readable
@@ -322,6 +333,7 @@ class Responder:
             language=work.asked.language,
             now=self._clock(),
             budget=model.context_tokens - self._answer_tokens,
+            persona=self._persona(work.message),
         )
         pieces: list[str] = []
         work.calls += 1
@@ -401,14 +413,16 @@ class Responder:
         "Where did I live before?" asks for values of `home`: having one is evidence enough,
         however different the words are.
         """
-        if work.asked.attribute is None or work.asked.about != SELF:
+        asked = work.asked
+        named = asked.about is None and ":" in (asked.attribute or "")  # "the audit's deadline"
+        if asked.attribute is None or not (named or asked.about == SELF):
             return hits
         asker, readable = work.message.author.person, work.message.readable
         mine = await self._memory.facts_about(asker, readable, past=True)
         fitting = {
             fact.id: fact
             for fact in mine
-            if fact.subject == asker and fact.attribute and work.asked.fits(fact.attribute)
+            if fact.subject == asker and fact.attribute and asked.fits(fact.attribute)
         }
         known = {hit.fact.id for hit in hits if hit.fact is not None}
         floor = min((hit.score for hit in hits), default=0.0)
@@ -543,7 +557,7 @@ def sure(hit: Hit) -> Hit:
     return replace(
         hit,
         score=hit.score + gained,
-        evidence=hit.evidence + gained,
+        evidence=max(hit.evidence, RELEVANT),  # adding what was gained may round to less
         signals=(*hit.signals, ("attribute", gained)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +16,8 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.errors import BadSettings
+from bot.persona import Persona
+from memory.types import Audience
 
 PREFIX = "OBOETE_"
 _CHAT_KINDS = ("none", "auto", "ollama:", "openai:")
@@ -22,6 +25,9 @@ _EMBEDDER_KINDS = ("auto", "embedded", "ollama:", "openai:")
 
 Names = Annotated[tuple[str, ...], NoDecode]
 """Comma-separated in the environment."""
+
+Personas = Annotated[dict[str, Persona], NoDecode]
+"""JSON in the environment."""
 
 
 def _system_language() -> str:
@@ -125,6 +131,11 @@ class Settings(BaseSettings):
     deny_channels: Names = Field((), description="Channel ids it never talks in")
     allow_users: Names = Field((), description="User ids it talks with; empty: all")
     deny_users: Names = Field((), description="User ids it never talks with")
+    personas: Personas = Field(
+        default_factory=dict,
+        description='How it speaks where, as JSON:'
+        ' `{"platform:tenant:channel": {"style": "…", "language": "ja"}}`',
+    )
     redact_phone_numbers: bool = Field(False, description="Redact phone numbers as well")
     redact_postal_codes: bool = Field(False, description="Redact postal codes as well")
 
@@ -135,6 +146,23 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("personas", mode="before")
+    @classmethod
+    def _json(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError("is not JSON") from error
+
+    @field_validator("personas")
+    @classmethod
+    def _of_places(cls, value: dict[str, Persona]) -> dict[str, Persona]:
+        for place in value:
+            Audience.parse(place)
         return value
 
     @field_validator("chat_model")

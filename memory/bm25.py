@@ -32,7 +32,7 @@ BIGRAM_WEIGHT = 0.5
 """A Japanese word is matched by its form and again by each of its bigrams; at full weight
 spelling outvotes meaning (hard JSQuAD questions hit@5: 38 at 1, 43 at a half)."""
 
-PROPOSING_POSTINGS = 30_000
+PROPOSING_POSTINGS = 8_000
 """The terms worth most propose candidates until this many postings are read; the others, which
 are common, only add to the scores of what was proposed. It bounds the time of a question in a
 large audience; `tests/bench/lexical_structures.py` shows what of the exact result is kept."""

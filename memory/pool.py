@@ -7,9 +7,9 @@ place of its message. Rows are read by key, so the cost depends on the pool, not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 import numpy as np
@@ -29,6 +29,9 @@ from memory.types import Audience, Kind, Person, Readable, Ref, SourceChunk
 Record = FactBrief | MessageBrief | SourceChunk
 
 _OF_DOCUMENTS = (Kind.CHUNK, Kind.PASSAGE)
+TOLD_WITHIN = timedelta(days=7)
+"""What happened in a window is told in it or soon after."""
+
 CONTEXT_COLUMNS = len(ranking.OFFSETS) + 1
 
 
@@ -61,13 +64,15 @@ def gather(
     session: Session,
     places: Mapping[Audience, int],
     keys: Sequence[int],
+    best: Collection[int],
     evidence: Evidence,
     model: Model | None,
     asked: Asked,
 ) -> Gathered:
     """The pool of the candidates `keys`, in that order, followed by what stands around them.
 
-    `places` are the readable audiences with their ids.
+    `places` are the readable audiences with their ids. What stands next to one of the `best`
+    keys is a candidate too: an answer follows its question.
     """
     here = list(places.values())
     refs = [Ref.from_key(key) for key in keys]
@@ -82,9 +87,9 @@ def gather(
         return said.get(ref.id) if ref.kind is Kind.MESSAGE else read.get(_chunk_id(ref))
 
     refs = [r for r in refs if record_of(r) is not None]
-    # what stands next to a match is a candidate too: an answer follows its question
     first = neighbours.around(session, said)
-    beside = {i for ids in first.values() for i in ids if i is not None} - said.keys()
+    matches = {ref.id for ref in refs if ref.kind is Kind.MESSAGE and ref.key in best}
+    beside = {i for id_ in matches for i in first[id_] if i is not None} - said.keys()
     said |= briefs.messages(session, beside, here)
     refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside & said.keys())]
     around = first | neighbours.around(session, beside & said.keys())
@@ -183,9 +188,9 @@ def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
         return False
     start, end = window
     if isinstance(record, MessageBrief):
-        return start <= record.sent_at < end
+        return start <= record.sent_at < end + TOLD_WITHIN
     if record.valid_from is None and record.valid_until is None:
-        return start <= record.said_at < end
+        return start <= record.said_at < end + TOLD_WITHIN
     began = record.valid_from or record.said_at
     return began < end and (record.valid_until is None or record.valid_until > start)
 

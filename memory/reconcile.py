@@ -15,7 +15,7 @@ from typing import Final
 from memory import analysis, guards
 from memory.analysis.japanese import RELATIONS
 from memory.analysis.results import is_single_valued
-from memory.types import Fact, NewFact, Verdict
+from memory.types import Fact, NewFact, Person, Verdict
 
 NEAR = 2.0
 """Similarity, in standard deviations above unrelated text, from which a known fact is a candidate
@@ -150,9 +150,19 @@ def _same_value(a: str, b: str) -> bool:
 
 def may_be_same(new: NewFact, known: Fact) -> bool:
     """False where a guard says that two facts differ, whatever a judge says."""
-    if (new.subject, new.speaker, new.negated) != (known.subject, known.speaker, known.negated):
+    if (new.speaker, new.negated) != (known.speaker, known.negated):
+        return False
+    if new.subject != known.subject and not _may_name_one(new, known):
         return False
     return guards.compare(new.text, known.text, new.language).can_be_same
+
+
+def _may_name_one(new: NewFact, known: Fact) -> bool:
+    """True when a sentence without a subject of its own, which counts as its speaker's, or one
+    with a name as text may be about what the other is about: the guards, which see both, decide.
+    """
+    people = {s for s in (new.subject, known.subject) if isinstance(s, Person)}
+    return people <= {new.speaker}
 
 
 def may_supersede(new: NewFact, known: Fact) -> bool:

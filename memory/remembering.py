@@ -117,14 +117,16 @@ class Remembering:
     def _near(
         session: Session, new: NewFact, vector: tuple[Model, Vector] | None
     ) -> list[tuple[Fact, float]]:
-        """Open facts of the same subject and place that are near in meaning, nearest first."""
+        """Open facts of the place that may have the same subject and are near in meaning, nearest
+        first.
+        """
         if vector is None:
             return []
         model, embedded = vector
         audience_id = audiences.ensure_id(session, new.audience)
         known = {
             Ref(Kind.FACT, fact.id).key: fact
-            for fact in facts.of_subject(session, new.subject, new.audience)
+            for fact in facts.maybe_same_subject(session, new.subject, new.speaker, new.audience)
         }
         stored = embeddings.of_owners(session, audience_id, model, known)
         if not stored:

@@ -22,8 +22,11 @@ from memory.store.database import Database
 from memory.tokens import QueryTerms, query_terms
 from memory.types import Audience, Fact, Hit, Kind, Message, Readable, Ref, SourceChunk
 
-CANDIDATES = 100
-"""Candidates of each signal and kind: beyond them neither signal adds right ones."""
+CANDIDATES = 40
+"""Candidates of each signal and kind. On LoCoMo 100 find nothing more (docs/retrieval.md)."""
+
+BEST = 12
+"""Of each signal and kind, those whose neighbours are candidates too. All 100 gained nothing."""
 
 RELEVANT = ranking.POSSIBLE
 """Evidence from which a record can answer a question, as `Hit.evidence` counts it: that of other
@@ -73,16 +76,18 @@ class Retriever:
         if not ids:
             return []
         nearest: list[int] = []
+        best = set(found.keys[:BEST].tolist())
         if embedded is not None:
             for kind in searched:
                 keys, _ = await self._index.search(*embedded, list(ids), wide, [kind])
                 nearest += keys.tolist()
+                best.update(keys[:BEST].tolist())
         places = {audience: id_ for id_, audience in ids.items()}
 
         def rank(session: Session) -> list[Hit]:
             keys = list(dict.fromkeys([*found.keys.tolist(), *nearest]))
             model = embedded[0] if embedded is not None else None
-            gathered = gather(session, places, keys, found, model, asked)
+            gathered = gather(session, places, keys, best, found, model, asked)
             vector = None
             calibration = NO_CALIBRATION
             if embedded is not None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, or_, update
+from sqlalchemy import ColumnElement, and_, delete, or_, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, changes
@@ -112,6 +112,29 @@ def of_subject(
     if attributes is not None:
         where.append(col(FactRow.attribute).in_(attributes))
     return _select(session, ids, where)
+
+
+def maybe_same_subject(
+    session: Session, subject: Person | str, speaker: Person, audience: Audience
+) -> list[Fact]:
+    """Open facts of one place that may be about the same, oldest first.
+
+    They are about the subject or, unless that is another person than the speaker, said by the
+    same speaker of themself or of something that has a name: whom a sentence is about is not
+    always told from its words ("Rugby is played by some men", "some men play rugby").
+    """
+    ids = audiences.readable_ids(session, Readable.of(audience))
+    about = col(FactRow.subject) == subject_key(subject)
+    if subject == speaker or isinstance(subject, str):
+        unsure = or_(
+            col(FactRow.subject).startswith(NAME_MARK), col(FactRow.subject) == str(speaker)
+        )
+        about = or_(about, and_(col(FactRow.speaker) == str(speaker), unsure))
+    return _select(
+        session,
+        ids,
+        [col(FactRow.audience_id).in_(ids), about, col(FactRow.superseded_by).is_(None)],
+    )
 
 
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Fact]:

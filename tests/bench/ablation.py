@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -19,15 +20,15 @@ from adapters.embedded_models import EmbeddedEmbedder
 from bot.evaluation import documents, retrieval
 from bot.evaluation.bench import Bench
 from bot.evaluation.cached_embedder import CachedEmbedder
-from memory import cascade, ranking
+from memory import cascade, pool, ranking
 
 SHOWN = ("share@5", "share@10", "share@20", "hit@1", "hit@5", "auc")
 
 _Change = tuple[object, str, object]
 
 
-def _no_meaning(_: ranking.Question, pool: ranking.Pool, *__: object) -> ranking.Floats:
-    return np.zeros(len(pool.vectors))
+def _no_meaning(_: ranking.Question, rows: ranking.Pool, *__: object) -> ranking.Floats:
+    return np.zeros(len(rows.vectors))
 
 
 VARIANTS: dict[str, list[_Change]] = {
@@ -38,6 +39,7 @@ VARIANTS: dict[str, list[_Change]] = {
     "without speaker": [(ranking, "_SPEAKER", 0.0)],
     "without asks": [(ranking, "_ASKS", 0.0)],
     "without time": [(ranking, "_TIME", 0.0)],
+    "told at once": [(pool, "TOLD_WITHIN", timedelta(0))],
     "without phrases": [(cascade, "ALL_WORDS", 0.0), (cascade, "PHRASE", 0.0)],
 }
 

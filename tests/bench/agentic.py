@@ -113,7 +113,7 @@ class Script:
     def __call__(self, request: ChatRequest) -> Answer:
         wanted = (request.schema or {}).get("properties", {})
         if "sub_questions" in wanted:
-            said = {
+            said: dict[str, object] = {
                 "query": self.case.query or self.case.question,
                 "sub_questions": list(self.case.parts),
                 "route": "documents",

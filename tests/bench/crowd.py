@@ -32,6 +32,7 @@ from memory.directory import Place
 from memory.ports import Embedder
 from memory.types import Audience, Person, Readable
 from tests.fakes import FakeEmbedder
+from tests.model_script import smallest
 
 _THINGS = "cats tea chess sushi jazz novels trains cheese maps bikes".split()  # noqa: SIM905
 _PLACES = ["Osaka", "Kyoto", "Sapporo", "大阪", "京都", "札幌"]
@@ -51,10 +52,11 @@ class ScriptedModel:
     async def structured(
         self, turns: Sequence[Turn], schema: type[Schema], *, max_tokens: int
     ) -> Schema:
-        fields = schema.model_fields
-        if "facts" in fields:
-            return schema.model_validate({"facts": []})
-        return schema.model_validate({"judgements": []})
+        shape = schema.model_json_schema()
+        answer = smallest(shape, shape)
+        if "sufficient" in schema.model_fields:
+            answer["sufficient"] = True
+        return schema.model_validate(answer)
 
     async def check(self) -> None:
         return
@@ -87,6 +89,7 @@ class Crowd:
     channels: int
     seconds: list[float] = field(default_factory=list)
     """From the event's commit to the end of its reply."""
+    failed: int = 0
     name: str = NAME
     _begun: dict[int, float] = field(default_factory=dict)
 
@@ -154,6 +157,9 @@ class Crowd:
             mention=Mention.DIRECT,
         )
 
+    async def until_ready(self) -> None:
+        return
+
     async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
         return used
 
@@ -163,6 +169,7 @@ class Crowd:
         async for part in reply:
             if isinstance(part, Reply):
                 self.seconds.append(time.perf_counter() - self._begun.pop(event.id))
+                self.failed += part.failed
         return None
 
 

@@ -41,6 +41,7 @@ async def measure(
     return {
         "events": count,
         "answered": len(crowd.seconds),
+        "failed": crowd.failed,
         "p50 ms": round(float(p50), 1),
         "p95 ms": round(float(p95), 1),
         "p99 ms": round(float(p99), 1),

@@ -73,6 +73,7 @@ def test_folders_files_and_patterns_give_each_file_once(home: Path) -> None:
         expand([str(docs / "nothing*.md")])
 
 
+@pytest.mark.slow
 def test_documents_from_the_terminal(home: Path) -> None:
     said = oboete(home, "ingest", "docs", "--base", "Handbook", "--channel", "general", code=1)
     assert "handbook.md: added" in said
@@ -96,6 +97,7 @@ def test_documents_from_the_terminal(home: Path) -> None:
     assert "Everything agrees" in oboete(home, "check")
 
 
+@pytest.mark.slow
 def test_without_a_channel_a_new_base_is_for_administrators(home: Path) -> None:
     oboete(home, "ingest", "docs/handbook.md", "--base", "internal")
     as_admin = {"OBOETE_ADMINS": "console:local:taro"}
@@ -106,10 +108,11 @@ def test_without_a_channel_a_new_base_is_for_administrators(home: Path) -> None:
         assert hidden == [], user
 
 
+@pytest.mark.slow
 def test_an_ingest_that_is_killed_goes_on(home: Path) -> None:
     many = home / "many"
     many.mkdir()
-    for number in range(60):
+    for number in range(30):
         text = "\n\n".join(f"Rule {number}.{part}: keep the door shut." for part in range(20))
         (many / f"{number:02}.md").write_text(text)
     command = [sys.executable, "-m", "bot", "ingest", "many", "--base", "rules"]
@@ -125,10 +128,11 @@ def test_an_ingest_that_is_killed_goes_on(home: Path) -> None:
     time.sleep(0.2)
     oboete(home, "ingest", "many", "--base", "rules")
     sources = json.loads(oboete(home, "sources", "list", "--json"))["sources"]
-    assert sorted(source["name"] for source in sources) == [f"{n:02}.md" for n in range(60)]
+    assert sorted(source["name"] for source in sources) == [f"{n:02}.md" for n in range(30)]
     assert "Everything agrees" in oboete(home, "check")
 
 
+@pytest.mark.slow
 def test_databases_are_registered_but_never_our_own(home: Path) -> None:
     (home / "sales.csv").write_text("商品,数量\nりんご,3\n", encoding="cp932")
     said = oboete(home, "databases", "add", "sales", "sales.csv", "--channel", "general")
@@ -148,6 +152,7 @@ def test_databases_are_registered_but_never_our_own(home: Path) -> None:
     assert not list((home / "data" / "tables").iterdir())
 
 
+@pytest.mark.slow
 def test_tokens_are_shown_once_and_revoked(home: Path) -> None:
     secret = oboete(home, "mcp", "issue", "--user", "taro", "--label", "editor").strip()
     (token,) = json.loads(oboete(home, "mcp", "tokens", "--json"))["tokens"]

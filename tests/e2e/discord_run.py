@@ -175,16 +175,23 @@ def labels(message: Json) -> list[str]:
     ]
 
 
+def addresses(discord: DiscordDouble) -> dict[str, str]:
+    """Settings that send the program to the double."""
+    return {
+        "DISCORD_TOKEN": discord.token,
+        "OBOETE_DISCORD_API_URL": discord.api_url,
+        "OBOETE_DISCORD_GATEWAY_URL": discord.gateway_url,
+    }
+
+
 @contextlib.asynccontextmanager
-async def discord_run(folder: Path, ollama: OllamaDouble, **settings: str) -> AsyncIterator[DiscordRun]:
+async def discord_run(
+    folder: Path, ollama: OllamaDouble, *, discord: DiscordDouble | None = None, **settings: str
+) -> AsyncIterator[DiscordRun]:
     """The program serving a Discord in which there is nobody yet."""
-    async with DiscordDouble().serve() as discord:
-        given = {
-            "DISCORD_TOKEN": discord.token,
-            "OBOETE_DISCORD_API_URL": discord.api_url,
-            "OBOETE_DISCORD_GATEWAY_URL": discord.gateway_url,
-            **settings,
-        }
+    discord = discord or DiscordDouble()
+    async with discord.serve():
+        given = {**addresses(discord), **settings}
         async with served(folder, ollama, **given) as program:
             run = DiscordRun(discord, program)
             await run.start()

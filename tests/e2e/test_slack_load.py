@@ -107,12 +107,8 @@ async def test_each_of_500_mentions_is_answered_once_and_in_order(tmp_path: Path
         await slack.redeliver(everything=True)
         await crowd.mention(50, 1)
         assert crowd.count == 500
-        await run.until(lambda: _redelivered(slack) and run.open_events() == 0, seconds=300)
+        await run.until(lambda: not slack.unacknowledged and run.open_events() == 0, seconds=400)
         assert crowd.answered() == crowd.asked
-
-
-def _redelivered(slack: SlackDouble) -> bool:
-    return not slack.unacknowledged
 
 
 async def test_kill_9_in_the_middle_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
@@ -145,7 +141,7 @@ async def test_acknowledgements_do_not_wait_for_a_model_that_takes_ten_seconds(
         await run.until(lambda: not slack.unacknowledged)
         envelopes = slack.envelopes.values()
         waits = sorted(e.acknowledged - e.sent for e in envelopes if e.acknowledged)
-        await run.until(lambda: any(map(len, crowd.answered().values())))
+        await run.until(lambda: slack.workspace.answers(CHANNEL))
         assert time.monotonic() - started > 10  # the model was that slow
         assert len(waits) == 2 * crowd.count == 200
         assert waits[int(0.99 * len(waits))] < 1

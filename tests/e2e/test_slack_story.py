@@ -49,9 +49,7 @@ def workspace() -> Workspace:
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def run(
-    tmp_path_factory: pytest.TempPathFactory, prepared: Path
-) -> AsyncIterator[SlackRun]:
+async def run(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> AsyncIterator[SlackRun]:
     folder = copied(prepared, tmp_path_factory.mktemp("story") / "data")
     async with SlackDouble(workspace()) as slack, oboete_run(slack, folder) as running:
         yield running
@@ -197,8 +195,10 @@ async def test_a_deleted_message_is_gone_with_its_vectors_and_every_byte(run: Sl
 
     assert facts
     await run.until(
-        lambda: run.query(f"SELECT count(*) FROM embedding WHERE owner IN ({marks})", *owners)[0][0]
-        == len(owners)
+        lambda: (
+            run.query(f"SELECT count(*) FROM embedding WHERE owner IN ({marks})", *owners)[0][0]
+            == len(owners)
+        )
     )
     await run.slack.delete(run.dm_of("UHEIDI"), ts)
     await run.settled()

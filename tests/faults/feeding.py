@@ -137,6 +137,9 @@ class FeedPlatform:
             mention=Mention.DIRECT,
         )
 
+    async def until_ready(self) -> None:
+        return
+
     async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
         return used
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,12 +10,13 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlmodel import col, select
 
 from memory import maintenance
-from memory.store import inbox
+from memory.store import inbox, lease
 from memory.store.database import Database
 from memory.store.tombstones import Ledger
 from memory.tables import FactRow, MessageRow
@@ -77,6 +79,21 @@ class Service:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end, "it takes no messages"
             time.sleep(0.01)
+
+    async def serves(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until that process has the lease."""
+        end = time.monotonic() + SECONDS
+        database = self.open()
+        try:
+            while True:
+                holder = await database.read(lambda s: lease.current(s, datetime.now(UTC)))
+                if holder is not None and holder.pid == process.pid:
+                    return
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < end, "it takes no lease"
+                await asyncio.sleep(0.05)
+        finally:
+            database.close()
 
     def open(self) -> Database:
         return Database(f"sqlite:///{self.data / 'oboete.db'}")

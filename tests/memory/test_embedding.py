@@ -47,14 +47,18 @@ async def test_a_known_model_is_not_measured_again(
     np.testing.assert_array_equal(ready.model.calibration.mean, first.model.calibration.mean)
 
 
-async def test_a_message_and_the_fact_read_off_it_are_embedded_once(
+async def test_each_text_is_embedded_once_however_many_records_hold_it(
     mind: Mind, embedder: FakeEmbedder
 ) -> None:
     embedder.asked.clear()
-    await mind.state("I live in Osaka")
+    for place in (TARO_DM, GENERAL):
+        await mind.state("I live in Osaka", said={"audience": place})
     await mind.embedding.drain()
-    assert embedder.asked == [("document", "I live in Osaka")]
-    assert await vectors_in_sql(mind) == {embedder.name: 2}
+    assert sorted(embedder.asked) == [
+        ("document", "I live in Osaka"),
+        ("document", "taro: I live in Osaka"),
+    ]
+    assert await vectors_in_sql(mind) == {embedder.name: 4}
 
 
 async def test_the_same_text_as_query_and_as_document_is_asked_for_twice(
@@ -121,14 +125,14 @@ async def test_a_model_that_was_never_there_is_introduced_when_it_comes(
 async def test_one_bad_vector_is_tried_again_later_and_spoils_no_other(
     mind: Mind, embedder: FakeEmbedder, vector: np.ndarray
 ) -> None:
-    embedder.answers["poison"] = vector
+    embedder.answers["taro: poison"] = vector
     await mind.hear("poison")
     await mind.hear("healthy")
     await mind.embedding.drain()
     assert await vectors_in_sql(mind) == {embedder.name: 1}
     assert await mind.embedding.waiting() == 1
     assert await mind.problems() == []
-    del embedder.answers["poison"]
+    del embedder.answers["taro: poison"]
     await mind.embedding.drain()
     assert await mind.embedding.waiting() == 1, "not before its time"
     mind.clock.advance(hours=1)
@@ -139,16 +143,17 @@ async def test_one_bad_vector_is_tried_again_later_and_spoils_no_other(
 async def test_a_text_that_keeps_failing_is_asked_for_ever_more_rarely(
     mind: Mind, embedder: FakeEmbedder
 ) -> None:
-    embedder.refused.add("poison")
+    embedder.refused.add("taro: poison")
     await mind.hear("poison")
     waits = []
     for _ in range(12):
         embedder.asked.clear()
         begun = mind.clock.now
-        while not embedder.asked:
+        for _ in range(2_000):
             await mind.embedding.drain()
-            if not embedder.asked:
-                mind.clock.advance(seconds=15)
+            if embedder.asked:
+                break
+            mind.clock.advance(seconds=15)
         waits.append(mind.clock.now - begun)
     assert waits == sorted(waits)
     assert waits[1] >= timedelta(seconds=30)
@@ -191,7 +196,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     assert await mind.embedding.waiting() == 0
     assert await mind.problems() == []
     rows = mind.database.inline("SELECT text_hash FROM embedding")
-    assert rows == [(embeddings.text_hash("other words"),)]
+    assert rows == [(embeddings.text_hash("taro: other words"),)]
     assert message.text == "first words"
 
 
