@@ -150,6 +150,13 @@ class Audiences:
                 found |= await self._of_member(each, user_id)
         return Readable(frozenset(found))
 
+    async def of_asker(self, user_id: int, guild_id: int | None) -> Readable:
+        """What a reply that only the asker sees may draw on, where they asked."""
+        guild = self._client.get_guild(guild_id) if guild_id else None
+        if guild_id and guild is None:  # a user's own install, where the bot is no member
+            return Readable.of(direct_place(user_id))
+        return await self.of_person(user_id, guild)
+
     async def member(self, guild: discord.Guild, user_id: int) -> discord.Member | None:
         """The member as they are now; None when they are not one or it cannot be found out."""
         if guild.unavailable:

@@ -112,7 +112,7 @@ class Incoming:
         """What the answer to a message may draw on at this moment."""
         guild_id = None if message.tenant == DIRECT else int(message.tenant)
         if message.private_reply or message.surface is Surface.DM:
-            return await self._of_asker(int(message.author.person.name), guild_id)
+            return await self._audiences.of_asker(int(message.author.person.name), guild_id)
         if guild_id is None:
             return Readable.of(message.audience)
         return await self.readable_in(guild_id, int(message.thread or message.channel))
@@ -121,12 +121,6 @@ class Incoming:
         """What an answer that everybody in a channel or thread sees may draw on now."""
         channel = await self._channel(self._client.get_guild(guild_id), channel_id)
         return self._audiences.of_channel(guild_id, channel_id, channel).readable
-
-    async def _of_asker(self, user_id: int, guild_id: int | None) -> Readable:
-        guild = self._client.get_guild(guild_id) if guild_id else None
-        if guild_id and guild is None:  # a user's own install, where the bot is no member
-            return Readable.of(direct_place(user_id))
-        return await self._audiences.of_person(user_id, guild)
 
     async def _for_asker_alone(
         self,
@@ -149,7 +143,7 @@ class Incoming:
             message,
             audience=direct_place(user),
             place=where.audience,
-            readable=await self._of_asker(user, guild_id),
+            readable=await self._audiences.of_asker(user, guild_id),
             private_reply=True,
             permalink=None,
             quoted=quoted,

@@ -157,8 +157,8 @@ class Interactions:
     async def _autocomplete(self, interaction: Interaction, called: Invocation | None) -> None:
         found: Sequence[tuple[str, str]] = ()
         if called and called.focused is not None and self._permitted(interaction):
-            guild = interaction.client.get_guild(interaction.guild_id or 0)
-            readable = await self._audiences().of_person(interaction.user.id, guild)
+            asker, guild_id = interaction.user.id, interaction.guild_id
+            readable = await self._audiences().of_asker(asker, guild_id)
             found = await self._suggest(person(interaction.user.id), readable, called.focused)
         await interaction.response.autocomplete(
             [discord.app_commands.Choice(name=n, value=v) for n, v in suggestions(found)]

@@ -70,9 +70,7 @@ async def _destination(
             )
         except discord.NotFound:
             thread = None  # the question was answered in place
-        if isinstance(thread, discord.Thread) and audience == place_of(
-            guild_id, thread.id, thread
-        ):
+        if isinstance(thread, discord.Thread) and audience == place_of(guild_id, thread.id, thread):
             return thread
     return client.get_partial_messageable(int(audience.name), guild_id=guild_id)
 

@@ -18,7 +18,7 @@ from bot.errors import DatabaseRefused
 from bot.knowledge_cli import OPERATOR, AsJson, Channel, Shell, User
 from bot.settings import Settings
 from memory.data_sources import DataSource
-from memory.store.sources import name_key
+from memory.store.bases import name_key
 from memory.types import Readable
 
 databases_cli = typer.Typer(

@@ -91,5 +91,5 @@ def configure(level: str, style: str, handler: logging.Handler) -> None:
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     handler.addFilter(WithMessage())
     logging.basicConfig(level=level.upper(), handlers=[handler])
-    # it tells of every run of every job, and warns when one takes longer than its interval
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    # `bot.jobs` logs what jobs do; the scheduler would tell of every run, wait and stop besides
+    logging.getLogger("apscheduler").setLevel(logging.CRITICAL)

@@ -61,6 +61,9 @@ ABSENCE = timedelta(seconds=30)
 MOST_ABSENCE = timedelta(minutes=5)
 """Pauses between attempts to reach a model that is away: the first, and the longest."""
 
+IN_A_ROW = 2
+"""Batches that fail one after the other before the model is blamed, not what stands in them."""
+
 
 class ModelJudge:
     """Implements `memory.ports.Judge` with a chat model: one call for a batch."""
@@ -118,6 +121,7 @@ class ModelExtractor:
                 waiting = [item for item in waiting if item[0].author == author]
             elif not everything:
                 waiting = ready(waiting, self._clock())
+            in_a_row = 0
             for batch in batches(waiting):
                 ids = [message.id for message in batch]
                 try:
@@ -126,13 +130,16 @@ class ModelExtractor:
                     # perhaps because of what stands in them: others get their turn first
                     log.warning("%d messages stay unread for now: %s", len(ids), error)
                     await self._memory.postpone_extraction(ids)
+                    in_a_row += 1
                 except ModelUnavailable as error:
                     log.warning("%d messages stay unread for now: %s", len(ids), error)
+                    in_a_row = IN_A_ROW
+                else:
+                    in_a_row, self._absence, self._away_until = 0, timedelta(), None
+                if in_a_row >= IN_A_ROW:
                     self._absence = min(max(2 * self._absence, ABSENCE), MOST_ABSENCE)
                     self._away_until = self._clock() + self._absence
                     break
-                else:
-                    self._absence, self._away_until = timedelta(), None
         return done
 
     async def _read(self, batch: Sequence[Message]) -> dict[int, list[Remembered]]:

@@ -15,9 +15,10 @@ from memory.index import VectorIndex
 from memory.ranking import Floats
 from memory.routing import Choice, Evidence
 from memory.store import audiences, base_means, embeddings, routing_feedback, sources
+from memory.store import bases as stored_bases
+from memory.store.bases import KnowledgeBase
 from memory.store.database import Database
 from memory.store.embeddings import Model
-from memory.store.sources import KnowledgeBase
 from memory.tokens import query_terms
 from memory.types import Audience, Kind, Readable, Ref, Vector, Vectors
 
@@ -72,7 +73,7 @@ class BaseRouter:
 
     async def route(self, query: str, readable: Readable) -> Routed:
         """All readable bases, the likeliest first."""
-        bases = await self._database.read(lambda s: sources.bases(s, readable))
+        bases = await self._database.read(lambda s: stored_bases.bases(s, readable))
         bases = [base for base in bases if base.chunks]
         if not bases or not query.strip():
             return Routed(())

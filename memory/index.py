@@ -116,11 +116,14 @@ class VectorIndex:
         if task is None:
             task = asyncio.create_task(self._build(key, model))
             self._building[key] = task
-            task.add_done_callback(lambda _: self._building.pop(key, None))
         return await asyncio.shield(task)
 
     async def _build(self, key: tuple[int, int], model: Model) -> _Serving:
-        built = await self._database.read(lambda session: _build(session, key[0], model))
+        try:
+            built = await self._database.read(lambda session: _build(session, key[0], model))
+        finally:
+            # not in a callback: a search that came before it would join what has ended, for ever
+            del self._building[key]
         self.evict(key)
         self._cache[key] = built
         self._bytes += built.bytes

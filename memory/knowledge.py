@@ -33,9 +33,10 @@ from memory.reading import (
     read_in_subprocess,
 )
 from memory.redaction import redact
-from memory.store import base_means, sources, tombstones
+from memory.store import base_means, bases, sources, tombstones
+from memory.store.bases import KnowledgeBase
 from memory.store.database import Database
-from memory.store.sources import Contents, KnowledgeBase, NewSource, Source
+from memory.store.sources import Contents, NewSource, Source
 from memory.store.tombstones import Ledger
 from memory.types import Audience, Kind, Person, Readable, Ref
 
@@ -112,23 +113,23 @@ class Knowledge:
 
     async def ensure_base(self, name: str, audience: Audience, by: Person) -> KnowledgeBase:
         """The place's base of that name, made now if it is new. Raises ValueError for no name."""
-        if not sources.name_key(name):
+        if not bases.name_key(name):
             raise ValueError("a knowledge base needs a name")
         return await self._database.write(
-            lambda s: sources.ensure_base(s, name, audience, by, self._clock())
+            lambda s: bases.ensure_base(s, name, audience, by, self._clock())
         )
 
     async def bases(self, readable: Readable, *, name: str | None = None) -> list[KnowledgeBase]:
         """Readable bases, by name; several may share a name, each in its own place."""
-        return await self._database.read(lambda s: sources.bases(s, readable, name=name))
+        return await self._database.read(lambda s: bases.bases(s, readable, name=name))
 
     async def places(self) -> Readable:
         """Every place that has a base: for the owner of the machine, who holds the file anyway."""
-        return await self._database.read(sources.places)
+        return await self._database.read(bases.places)
 
     async def collect(self, base: KnowledgeBase, collects: bool) -> None:
         """Choose whether files posted in the base's place are added without being asked for."""
-        await self._database.write(lambda s: sources.set_collects(s, base.id, collects))
+        await self._database.write(lambda s: bases.set_collects(s, base.id, collects))
 
     # -- documents -------------------------------------------------------------------------------
 

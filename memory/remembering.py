@@ -100,7 +100,10 @@ class Remembering:
                     continue
                 for known, similarity in self._near(session, fact, vector):
                     sure = reconcile.without_judge(fact, known, similarity) is Verdict.SAME
-                    if not sure and not reconcile.rival(fact, known):
+                    can_be = reconcile.may_be_same(fact, known) or reconcile.may_supersede(
+                        fact, known
+                    )
+                    if can_be and not sure and not reconcile.rival(fact, known):
                         pairs.append(Pair(fact, known))
             return pairs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,11 @@ def embedder() -> FakeEmbedder:
 
 
 @pytest.fixture
-async def mind(
-    database: Database, clock: SettableClock, embedder: FakeEmbedder
-) -> AsyncIterator[Mind]:
+async def mind(database: Database, clock: SettableClock, embedder: FakeEmbedder) -> Mind:
     """A memory whose embedding model has been introduced."""
     mind = Mind.over(database, clock, embedder)
     await mind.embedding.open()
-    yield mind
+    return mind
 
 
 @pytest.fixture
@@ -100,9 +98,7 @@ def embedded() -> EmbeddedEmbedder:
 
 
 @pytest.fixture(scope="session")
-def prepared(
-    tmp_path_factory: pytest.TempPathFactory, embedded: EmbeddedEmbedder
-) -> Path:
+def prepared(tmp_path_factory: pytest.TempPathFactory, embedded: EmbeddedEmbedder) -> Path:
     """A data folder in which the bundled model has been measured: that takes seconds."""
     folder = tmp_path_factory.mktemp("prepared")
     settings = Settings(data_dir=folder, embedder="embedded", chat_model="none")

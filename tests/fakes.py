@@ -6,7 +6,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
@@ -28,6 +28,7 @@ from bot.messages import (
     IncomingMessage,
     Mention,
     Reply,
+    ReplyPart,
     Surface,
     Turn,
 )
@@ -340,9 +341,11 @@ class Desk:
 
     async def say(self, text: str, person: Person = TARO, **changed: Any) -> Reply:
         """Say it and wait for the whole reply."""
-        return (await self.parts(text, person, **changed))[-1]
+        reply = (await self.parts(text, person, **changed))[-1]
+        assert isinstance(reply, Reply)
+        return reply
 
-    async def parts(self, text: str, person: Person = TARO, **changed: Any) -> list[Any]:
+    async def parts(self, text: str, person: Person = TARO, **changed: Any) -> list[ReplyPart]:
         """Say it and collect every part of the reply."""
         message = self.incoming(text, person, **changed)
         return [part async for part in self.responder.handle(message)]
@@ -353,7 +356,7 @@ class Desk:
         return await self.commands.run(text, message, translator(message.locale))
 
 
-def streamed(parts: Sequence[Any]) -> str:
+def streamed(parts: Sequence[ReplyPart]) -> str:
     """What was shown while the answer came."""
     return "".join(part.text for part in parts if isinstance(part, Delta))
 

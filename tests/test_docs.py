@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
@@ -84,6 +84,12 @@ def singular(message_id: str | tuple[str, ...] | list[str]) -> str:
     return message_id if isinstance(message_id, str) else message_id[0]
 
 
+def strings(message: Message) -> list[str]:
+    """The translations of a message, one for each plural form."""
+    said = message.string or ""
+    return [said] if isinstance(said, str) else list(said)
+
+
 LANGUAGES = [path.stem for path in sorted((ROOT / "bot" / "locales").glob("*.po"))]
 
 
@@ -96,11 +102,7 @@ def test_the_source_has_texts_to_translate() -> None:
 def test_every_text_is_translated(language: str) -> None:
     messages = {singular(m.id): m for m in catalogue(language) if m.id}
     assert sorted(in_source() - messages.keys()) == []
-    untranslated = [
-        text
-        for text, message in messages.items()
-        if not (message.string if isinstance(message.string, str) else all(message.string))
-    ]
+    untranslated = [text for text, message in messages.items() if not all(strings(message))]
     assert untranslated == []
     assert not any(message.fuzzy for message in messages.values())
 
@@ -117,6 +119,5 @@ def test_translations_keep_every_value(language: str) -> None:
         if not message.id:
             continue
         wanted = set(PLACEHOLDER.findall(singular(message.id)))
-        strings = [message.string] if isinstance(message.string, str) else message.string
-        for string in strings:
+        for string in strings(message):
             assert set(PLACEHOLDER.findall(string)) == wanted, message.id

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
 from memory.store import audiences
-from memory.store.sources import name_key
+from memory.store.bases import name_key
 from memory.tables import DataSourceRow
 from memory.types import Audience, Person, Readable
 

@@ -12,7 +12,7 @@ from bot.mcp_tools import PersonalTools
 from bot.messages import EventKind, Reply
 from memory.access import Access
 from memory.types import Person, Readable
-from tests.fakes import GENERAL, HANAKO, SECRET, TARO, TARO_DM, Desk, Mind
+from tests.fakes import GENERAL, HANAKO, SECRET, TARO, TARO_DM, Desk
 
 pytest.importorskip("mcp")
 
@@ -52,7 +52,8 @@ async def call(server: Any, tool: str, **arguments: Any) -> tuple[bool, str]:
 
     async with Client(server) as client:
         result = await client.call_tool(tool, arguments)
-    return bool(result.is_error), " ".join(part.text for part in result.content)
+    told = " ".join(str(getattr(part, "text", "")) for part in result.content)
+    return bool(result.is_error), told
 
 
 async def test_there_are_three_tools(caller: Caller) -> None:

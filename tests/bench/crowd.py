@@ -88,10 +88,10 @@ class Crowd:
     people: int
     channels: int
     seconds: list[float] = field(default_factory=list)
-    """From the event's commit to the end of its reply."""
+    """From when an event was due to the end of its reply."""
     failed: int = 0
     name: str = NAME
-    _begun: dict[int, float] = field(default_factory=dict)
+    _due: dict[str, float] = field(default_factory=dict)
 
     def lane(self, event: InboxEvent) -> str:
         return str(event.payload["channel"])
@@ -106,17 +106,24 @@ class Crowd:
             await self.app.directory.set_place(place, Place(public=True))
 
     async def feed(self, per_second: float, seconds: float, seed: int = 1) -> int:
-        """Commit events at a steady rate, whatever the answers do; gives how many."""
+        """Send events at a steady rate, whatever commits and answers do; gives how many.
+
+        An event's time runs from when it was due, so that a program that falls behind cannot
+        slow down what is asked of it.
+        """
         chance = random.Random(seed)
-        began, count = time.perf_counter(), 0
-        while (now := time.perf_counter() - began) < seconds:
-            while count < now * per_second:
-                await self._commit(count, chance)
-                count += 1
-            await asyncio.sleep(0.5 / per_second)
+        began, count = time.perf_counter(), int(per_second * seconds)
+        sent: set[asyncio.Task[None]] = set()
+        for number in range(count):
+            due = began + number / per_second
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            task = asyncio.create_task(self._commit(number, due, chance))
+            sent.add(task)
+            task.add_done_callback(sent.discard)
+        await asyncio.gather(*sent)
         return count
 
-    async def _commit(self, number: int, chance: random.Random) -> None:
+    async def _commit(self, number: int, due: float, chance: random.Random) -> None:
         person = Person(NAME, "local", f"u{chance.randrange(self.people)}")
         in_dm = chance.random() < 0.3
         channel = (
@@ -128,10 +135,8 @@ class Crowd:
             "channel": str(channel),
             "sent_at": datetime.now(UTC).isoformat(),
         }
-        began = time.perf_counter()
-        event_id = await self.app.dispatcher.commit(NAME, "local", f"e{number}", payload)
-        if event_id is not None:
-            self._begun[event_id] = began
+        self._due[f"e{number}"] = due
+        await self.app.dispatcher.commit(NAME, "local", f"e{number}", payload)
 
     async def incoming(self, event: InboxEvent) -> IncomingMessage:
         person = Person.parse(event.payload["person"])
@@ -168,7 +173,7 @@ class Crowd:
     ) -> str | None:
         async for part in reply:
             if isinstance(part, Reply):
-                self.seconds.append(time.perf_counter() - self._begun.pop(event.id))
+                self.seconds.append(time.perf_counter() - self._due.pop(event.delivery))
                 self.failed += part.failed
         return None
 
@@ -178,13 +183,13 @@ async def gathered(
     folder: Path, people: int, channels: int, *, real_embedder: bool = False
 ) -> AsyncIterator[Crowd]:
     """The whole program over a new database, with a crowd in front of it."""
-    settings = Settings(data_dir=folder, _env_file=None)  # type: ignore[call-arg]
+    settings = Settings(data_dir=folder, _env_file=None)
     make_model, make_embedder = application.make_chat_model, application.make_embedder
 
-    async def model(_: Settings) -> ChatModel:
+    async def model(settings: Settings) -> ChatModel | None:
         return ScriptedModel()
 
-    def embedder(_: str, __: Settings) -> Embedder:
+    def embedder(name: str, settings: Settings) -> Embedder:
         return FakeEmbedder()
 
     application.make_chat_model = model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -242,7 +243,7 @@ async def test_a_paused_person_is_kept_nowhere_until_resuming(desk: Desk) -> Non
 
 
 async def test_a_paused_channel_keeps_nobodys_words(desk: Desk) -> None:
-    in_channel = {"audience": GENERAL, "place": GENERAL, "surface": Surface.PUBLIC}
+    in_channel: dict[str, Any] = {"audience": GENERAL, "place": GENERAL, "surface": Surface.PUBLIC}
     await desk.command("pause", **in_channel)
     await desk.say("I like tea.", HANAKO, **in_channel)
     assert await desk.mind.memory.messages_of(HANAKO, Readable.of(GENERAL)) == []
@@ -252,7 +253,7 @@ async def test_a_paused_channel_keeps_nobodys_words(desk: Desk) -> None:
 
 
 async def test_listening_is_for_admins_in_channels(desk: Desk) -> None:
-    channel = {"audience": GENERAL, "place": GENERAL, "surface": Surface.PUBLIC}
+    channel: dict[str, Any] = {"audience": GENERAL, "place": GENERAL, "surface": Surface.PUBLIC}
     boss = Author(TARO, "taro", is_admin=True)
     assert "Only an admin" in (await desk.command("listen on", **channel)).text
     assert await desk.mind.directory.place(GENERAL) == Place()

@@ -10,9 +10,19 @@ from bot.i18n import translator
 from memory.types import Readable
 from tests.fakes import NOON, TARO, TARO_DM, Mind
 
-KEYS = (
-    "id text subject attribute audience language learned_at valid_from valid_until origin evidence"
-).split()
+KEYS = [
+    "id",
+    "text",
+    "subject",
+    "attribute",
+    "audience",
+    "language",
+    "learned_at",
+    "valid_from",
+    "valid_until",
+    "origin",
+    "evidence",
+]
 
 
 def test_an_instant_is_rfc_3339_in_utc() -> None:

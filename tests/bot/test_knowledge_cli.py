@@ -100,8 +100,8 @@ def test_documents_from_the_terminal(home: Path) -> None:
 @pytest.mark.slow
 def test_without_a_channel_a_new_base_is_for_administrators(home: Path) -> None:
     oboete(home, "ingest", "docs/handbook.md", "--base", "internal")
-    as_admin = {"OBOETE_ADMINS": "console:local:taro"}
-    shown = json.loads(oboete(home, "bases", "--user", "taro", "--json", **as_admin))["bases"]
+    as_admin = oboete(home, "bases", "--user", "taro", "--json", OBOETE_ADMINS="console:local:taro")
+    shown = json.loads(as_admin)["bases"]
     assert [base["name"] for base in shown] == ["internal"]
     for user in ("hanako", "taro"):
         hidden = json.loads(oboete(home, "bases", "--user", user, "--json"))["bases"]

@@ -53,7 +53,7 @@ async def ask(
     return await reminders.take(message, translator(message.locale))
 
 
-IN_GENERAL = {"audience": GENERAL, "surface": Surface.PUBLIC, "conversation": "g"}
+IN_GENERAL: dict[str, Any] = {"audience": GENERAL, "surface": Surface.PUBLIC, "conversation": "g"}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ async def test_an_edit_changes_the_reminder(
     mind: Mind, desk: Desk, reminders: Reminders, board: Board
 ) -> None:
     await ask(reminders, desk, "remind me tomorrow at 9 to call Ken", message_id="m1")
-    edit = {"message_id": "m1", "kind": EventKind.EDIT, "revision": "2"}
+    edit: dict[str, Any] = {"message_id": "m1", "kind": EventKind.EDIT, "revision": "2"}
     await ask(reminders, desk, "remind me tomorrow at 9 to call Mary", **edit)
     mind.clock.advance(days=1)
     await reminders.post_due()
@@ -249,7 +249,8 @@ async def listen(mind: Mind, audience: Audience = GENERAL, *, on: bool = True) -
 async def test_a_digest_needs_a_channel_that_listens(
     mind: Mind, desk: Desk, reminders: Reminders
 ) -> None:
-    for where in (IN_GENERAL, {}):
+    everywhere: tuple[dict[str, Any], ...] = (IN_GENERAL, {})
+    for where in everywhere:
         reply = await ask(reminders, desk, WISH, **where)
         assert reply is not None
         assert "listen on" in reply.text

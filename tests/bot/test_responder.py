@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bot.errors import ModelMissing, ModelTimeout, ModelUnavailable
@@ -130,7 +132,7 @@ async def test_a_bots_message_is_never_stored(desk: Desk) -> None:
 
 
 async def test_what_is_not_addressed_to_it_is_dropped_unless_it_listens(desk: Desk) -> None:
-    aside = {"addressed": False, "audience": GENERAL, "place": GENERAL}
+    aside: dict[str, Any] = {"addressed": False, "audience": GENERAL, "place": GENERAL}
     assert (await desk.say("I like cats.", **aside)).silent
     assert await desk.mind.memory.messages_of(TARO, Readable.of(GENERAL)) == []
     await desk.mind.directory.set_place(GENERAL, Place(listen=True))
@@ -145,7 +147,7 @@ async def test_an_old_message_is_stored_and_not_answered(desk: Desk) -> None:
 
 async def test_an_edit_changes_what_was_taught_and_is_not_answered(desk: Desk) -> None:
     await desk.say("I live in Osaka.", message_id="m")
-    edit = {"message_id": "m", "revision": "2", "kind": EventKind.EDIT}
+    edit: dict[str, Any] = {"message_id": "m", "revision": "2", "kind": EventKind.EDIT}
     assert (await desk.say("I live in Kyoto.", **edit)).silent
     await desk.extractor.drain()
     assert await known(desk) == ["I live in Kyoto."]
@@ -225,7 +227,7 @@ async def test_the_models_answer_is_streamed_stored_and_cited(mind: Mind) -> Non
     trace = await mind.memory.trace(TARO, TARO_DM, reply.trace_id)
     assert trace is not None
     assert (trace.steps["calls"], trace.steps["model"]) == (1, "scripted:model")
-    assert [hit["used"] for hit in trace.steps["hits"]][0] is True
+    assert trace.steps["hits"][0]["used"] is True
 
 
 async def test_earlier_turns_reach_the_model_and_only_readable_ones(mind: Mind) -> None:

@@ -198,7 +198,7 @@ async def test_bases_are_made_listed_and_only_where_they_are_read(room: Room) ->
 
 
 async def test_in_a_channel_only_admins_make_bases(room: Room) -> None:
-    where = {"audience": GENERAL, "surface": Surface.PUBLIC}
+    where: dict[str, Any] = {"audience": GENERAL, "surface": Surface.PUBLIC}
     await room.command("bases new handbook", **where)
     assert await room.knowledge.bases(WIDE) == []
     await room.command("bases new notes")
@@ -207,7 +207,7 @@ async def test_in_a_channel_only_admins_make_bases(room: Room) -> None:
 
 async def test_collecting_is_announced_to_the_place(room: Room) -> None:
     chief = Author(TARO, "taro", is_admin=True)
-    where = {"author": chief, "audience": GENERAL, "surface": Surface.PUBLIC}
+    where: dict[str, Any] = {"author": chief, "audience": GENERAL, "surface": Surface.PUBLIC}
     await room.command("bases new papers", **where)
     told = await room.command("bases collect papers on", **where)
     assert told.notice

@@ -75,9 +75,7 @@ async def forget_second(settings: Settings, story: Story) -> None:
     await verify_dialog(settings, [(f"/forget {id_}", story.forgotten)])
 
 
-async def test_each_question_is_answered_by_the_right_quote(
-    spoken: Settings, story: Story
-) -> None:
+async def test_each_question_is_answered_by_the_right_quote(spoken: Settings, story: Story) -> None:
     dialog: list[tuple[str, Expected]] = [(said, said.rstrip(".。")) for said in story.statements]
     for question, right in zip(story.questions, story.statements, strict=True):
         others = [said.rstrip(".。") for said in story.statements if said != right]

@@ -89,7 +89,8 @@ class DiscordRun:
         self, who: Person, channel: Channel, name: str, *, locale: str = "en-US", **options: str
     ) -> Interaction:
         """`/memory NAME`, to its answer."""
-        made = await self.discord.slash(who, channel, name, locale=locale, **options)
+        given: dict[str, Any] = dict(options)
+        made = await self.discord.slash(who, channel, name, locale=locale, **given)
         await self.handled(f"interaction:{made.id}")
         return made
 

@@ -58,16 +58,21 @@ class Program:
         }
 
     def start(
-        self, *arguments: str, before: Callable[[], None] | None = None, **streams: int
+        self,
+        *arguments: str,
+        before: Callable[[], None] | None = None,
+        stdin: int = subprocess.PIPE,
+        stdout: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
-        """Start it, with pipes for what `streams` does not name."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        """Start it, with pipes where nothing else is given."""
         return subprocess.Popen(
             [sys.executable, "-m", self.module, *arguments],
             env=self.environment,
             cwd=self.folder.parent,
             preexec_fn=before,
-            **{**pipes, **streams},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
         )
 
     def run(

@@ -7,6 +7,7 @@ import contextlib
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -35,8 +36,14 @@ class Served:
         """Start it and wait until `ready()` holds."""
         self.program.folder.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
-            self.process = self.program.start("run", *arguments, stdout=log.fileno(),
-                                              stderr=log.fileno(), stdin=subprocess.DEVNULL)  # fmt: skip
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", self.program.module, "run", *arguments],
+                env=self.program.environment,
+                cwd=self.program.folder.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
         await self.until(ready)
 
     async def stop(self) -> None:

@@ -17,7 +17,7 @@ from tests.ollama_double import OllamaDouble
 
 CHANNELS, EACH = 50, 10
 FAILURE_RATE = 0.05
-BY_CHANCE = [
+BY_CHANCE: list[Json] = [
     # the request takes effect, and only its answer is lost
     {"status": 502, "after": True},
     {"status": 503},
@@ -38,7 +38,7 @@ class FailingDouble(DiscordDouble):
         path = request.match_info["path"]
         if "/messages" in path and request.method != "GET" and self.is_out_of_luck():
             self.failed += 1
-            how: Json = self._random.choice(BY_CHANCE)
+            how = self._random.choice(BY_CHANCE)
             self.faults.append(Fault(request.method, f"^{path}$", **how))
         return await super()._http(request)
 
@@ -75,9 +75,7 @@ async def test_500_mentions_with_two_reconnects_and_failures_are_answered_once_e
                 await double.forget_session()  # so it cannot resume: what it misses is a gap
             await asyncio.sleep(0.2)
         sql = "SELECT count(*) FROM inbox WHERE delivery LIKE 'message:%' AND done_at NOTNULL"
-        await run.program.until(
-            lambda: run.program.rows(sql) == [(CHANNELS * EACH,)], seconds=300
-        )
+        await run.program.until(lambda: run.program.rows(sql) == [(CHANNELS * EACH,)], seconds=300)
 
         assert double.failed > CHANNELS * EACH * FAILURE_RATE / 2
         assert len(double.logins) >= 3

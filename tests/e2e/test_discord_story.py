@@ -322,24 +322,24 @@ async def test_joining_a_guild_says_once_what_is_stored_in_its_language(run: Dis
 
 
 async def test_a_japanese_client_is_spoken_to_in_japanese(run: DiscordRun) -> None:
-    花子 = run.person("花子")
-    guild = await run.guild("職場", 花子, locale="ja")
+    hanako = run.person("花子")
+    guild = await run.guild("職場", hanako, locale="ja")
     general = run.channel(guild, "general")
     group = next(c for c in run.discord.commands if c["name"] == "memory")
     names = {o["name"]: o["name_localizations"].get("ja") for o in group["options"]}
     assert names["list"] == "一覧"
-    assert "覚えました" in await run.mention(花子, general, "私は札幌に住んでいます。")
-    listed = await run.command(花子, general, "list", locale="ja")
+    assert "覚えました" in await run.mention(hanako, general, "私は札幌に住んでいます。")
+    listed = await run.command(hanako, general, "list", locale="ja")
     assert "札幌" in listed.shown[0]
     assert "know" not in listed.shown[0]
-    asked = await run.command(花子, general, "forget", locale="ja", what="札幌")
+    asked = await run.command(hanako, general, "forget", locale="ja", what="札幌")
     assert asked.original is not None
     (button,) = labels(asked.original)
-    form = await run.discord.press(花子, general, asked.original, button)
+    form = await run.discord.press(hanako, general, asked.original, button)
     await run.program.until(lambda: form.response)
     done = await run.discord.submit(form, "はい")
     await run.handled(f"interaction:{done.id}")
-    assert "札幌" not in await known_about(run, 花子)
+    assert "札幌" not in await known_about(run, hanako)
 
 
 async def test_why_and_ratings_work_under_an_answer(run: DiscordRun) -> None:
@@ -382,6 +382,13 @@ async def test_what_is_not_addressed_to_it_is_never_stored_until_a_channel_is_li
 async def test_no_words_of_anybody_are_in_the_log(run: DiscordRun) -> None:
     log = run.program.log_text()
     assert "answered message:" in log
-    for words in ("Kanazawa", "金沢", "my locker", "drawer 12", run.discord.token, "Where do I live"):
+    for words in (
+        "Kanazawa",
+        "金沢",
+        "my locker",
+        "drawer 12",
+        run.discord.token,
+        "Where do I live",
+    ):
         assert words not in log
     assert "Traceback" not in log

@@ -147,9 +147,9 @@ class Investigator:
             f"forget {facts + 1}",
         )  # fmt: skip
         own = self.run.query("SELECT id FROM trace WHERE asker = ?", f"slack:T1:{user}")
-        others = [row for row in traces if row not in own][:2]
-        for (trace,) in [*own[-3:], *others]:
-            await self.command(user, place, f"why {trace}", f"good {trace}", f"bad {trace}")
+        others = [row for row in traces if row not in own][:1]
+        for (trace,) in [*own[-2:], *others]:
+            await self.command(user, place, f"why {trace}", f"bad {trace}")
         await self.run.home(user)
         self.tap.check(user)
 
@@ -211,7 +211,8 @@ async def test_no_secret_is_told_to_anybody_who_could_not_read_it(
         assert {("pangolin", "CSOON"), ("wombat", "CPUBLIC"), ("narwhal", "DBOB")} <= tap.seen
         # in places that others read too, by those who know and by those who do not
         places = ("CPUBLIC", "CGUEST", "CSHARED", "GOTHER", "MOTHER")
-        await found.ask(ALICE, *places, questions=(QUESTION, *OTHERS))
+        await found.ask(ALICE, *places)
+        await found.ask(ALICE, "CPUBLIC", "CSHARED", questions=OTHERS)
         await found.ask(DAVE, *places)
         await found.ask(GUEST, "CGUEST", run.dm_of(GUEST), questions=(QUESTION, *OTHERS))
         await found.ask(STRANGER, "CSHARED", questions=(QUESTION, *OTHERS))
@@ -219,7 +220,6 @@ async def test_no_secret_is_told_to_anybody_who_could_not_read_it(
         await found.ask(ADMIN, "CPUBLIC", run.dm_of(ADMIN))
         for user, place in (
             (ALICE, "CSHARED"), (DAVE, "CPUBLIC"), (GUEST, "CGUEST"), (ADMIN, "CGUEST"),
-            (CAROL, "MOTHER"),
         ):  # fmt: skip
             await found.every_command(user, place)
             await found.every_button(user, place)

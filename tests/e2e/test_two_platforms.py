@@ -157,5 +157,3 @@ async def test_discord_is_answered_while_slack_is_away(tmp_path: Path) -> None:
         general = run.discord.channel(guild, "general")
         assert "It is so." in await run.discord.mention(alice, general, "What is the sea like?")
         assert run.waiting_of("slack") > 0
-
-

@@ -115,9 +115,6 @@ class FeedPlatform:
             os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()
 
-    async def until_ready(self) -> None:
-        return
-
     async def incoming(self, event: InboxEvent) -> IncomingMessage:
         place = Audience(self.name, "T", event.payload["place"])
         return IncomingMessage(

@@ -18,7 +18,18 @@ from tests.e2e.program import SECONDS, Program
 KILLS = 20
 MESSAGES = 1_000
 
-FRUITS = "apples pears plums grapes lemons cherries figs dates melons peaches".split()
+FRUITS = [
+    "apples",
+    "pears",
+    "plums",
+    "grapes",
+    "lemons",
+    "cherries",
+    "figs",
+    "dates",
+    "melons",
+    "peaches",
+]
 
 
 def statement(number: int) -> str:

@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -107,8 +108,7 @@ async def test_after_a_kill_the_lease_is_free_in_time_and_each_missed_job_runs_o
     assert await database.read(lambda s: lease.current(s, later)) is None
     # as if it had been down for a fortnight
     for job in ("consolidate", "check", "backup"):
-        baseline = await database.read(lambda s, job=job: job_runs.latest(s, job))
-        assert baseline is not None
+        assert await database.read(partial(job_runs.latest, job=job)) is not None
     await database.write(
         lambda s: s.connection().exec_driver_sql(
             "UPDATE job_run SET slot = '2026-01-01' WHERE slot <> 'latest'"

@@ -33,7 +33,24 @@ from tests.fakes import NOON, TARO, FakeEmbedder, Mind, SettableClock
 
 RUNS, OPERATIONS = 4, 2_600
 PLACES = tuple(Audience("console", f"tenant-{n % 2}", f"place-{n}") for n in range(6))
-WORDS = "osaka kyoto tea coffee cats dogs budget meeting friday monday 大阪 京都 猫 犬 会議 予算".split()
+WORDS = [
+    "osaka",
+    "kyoto",
+    "tea",
+    "coffee",
+    "cats",
+    "dogs",
+    "budget",
+    "meeting",
+    "friday",
+    "monday",
+    "大阪",
+    "京都",
+    "猫",
+    "犬",
+    "会議",
+    "予算",
+]
 SUBJECTS = tuple(f"subject-{n}" for n in range(40))
 CELLS = 8
 """Facts that one message can support, each by words of its own."""
@@ -72,10 +89,10 @@ class Oracle:
 
     def add(self, new: Known) -> None:
         for known in self.facts.values():
-            if (
-                new.attribute is not None
-                and (known.place, known.subject, known.attribute)
-                == (new.place, new.subject, new.attribute)
+            if new.attribute is not None and (known.place, known.subject, known.attribute) == (
+                new.place,
+                new.subject,
+                new.attribute,
             ):
                 known.superseded = True
         self.facts[new.id] = new
@@ -192,7 +209,9 @@ async def _search(rng: random.Random, mind: Mind, oracle: Oracle, number: int) -
     marks = ",".join("?" * len(names))
     ids = [
         id_
-        for (id_,) in mind.database.inline(f"SELECT id FROM audience WHERE name IN ({marks})", names)
+        for (id_,) in mind.database.inline(
+            f"SELECT id FROM audience WHERE name IN ({marks})", names
+        )
     ]
     ready = await mind.embedding.serving()
     assert ready is not None

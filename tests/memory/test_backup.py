@@ -139,7 +139,7 @@ async def test_a_backup_under_load_is_whole(mind: Mind, tmp_path: Path) -> None:
             await mind.state(f"number {number} is written")
 
     writer = asyncio.create_task(write())
-    made = []
+    made: list[Path] = []
     for _ in range(3):
         await asyncio.sleep(0.2)
         made.append((await backups(mind, tmp_path / "b").make(tmp_path / f"{len(made)}.db")).path)

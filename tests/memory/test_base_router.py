@@ -47,7 +47,7 @@ async def test_the_base_with_the_best_chunks_is_chosen(
 ) -> None:
     routed = await router.route(question, READABLE)
     assert routed.choices[0][0].name == name
-    assert [base.name for base in routed.bases][0] == name
+    assert next(base.name for base in routed.bases) == name
     assert routed.confidence == routed.choices[0][1].confidence
     assert routed.choices[0][1].distance is not None
 

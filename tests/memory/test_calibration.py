@@ -19,7 +19,8 @@ def narrow_cone(count: int, seed: int = 0) -> Vectors:
     drawn = np.random.default_rng(seed).standard_normal((count, 32))
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
     drawn += 2 * np.eye(32)[0]
-    return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    vectors: Vectors = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    return vectors
 
 
 def test_unrelated_text_scores_around_zero_whatever_the_model() -> None:
@@ -35,7 +36,7 @@ def test_unrelated_text_scores_around_zero_whatever_the_model() -> None:
 
 def test_the_same_text_scores_far_above_unrelated_text() -> None:
     measured = calibration.measure(narrow_cone(200))
-    assert measured.standardize(np.float32([1.0]))[0] > 4
+    assert measured.standardize(np.array([1.0], dtype=np.float32))[0] > 4
 
 
 def test_centring_keeps_length_one_and_never_divides_by_zero() -> None:
@@ -49,7 +50,7 @@ def test_centring_keeps_length_one_and_never_divides_by_zero() -> None:
 
 def test_a_model_that_gives_one_vector_for_everything_is_measured_too() -> None:
     measured = calibration.measure(np.repeat(narrow_cone(1), 5, axis=0))
-    assert np.isfinite(measured.standardize(np.float32([0.0, 1.0]))).all()
+    assert np.isfinite(measured.standardize(np.array([0.0, 1.0], dtype=np.float32))).all()
 
 
 async def test_calibration_asks_for_the_reference_sentences_once_as_documents() -> None:

@@ -239,14 +239,14 @@ async def test_the_old_model_serves_until_the_new_one_has_every_vector(
     assert await later.embedding.waiting() == 80
     await later.embedding.drain(limit=1)
     assert await serving() == embedder.name
-    hits = await later.memory.recall("fact number 7", Readable.of(TARO_DM), 80)
-    assert len(hits) == 80, "nothing is out of reach meanwhile"
+    hits = await later.memory.recall("fact number 7", Readable.of(TARO_DM), 80, kinds=(Kind.FACT,))
+    assert len(hits) == 40, "nothing is out of reach meanwhile"
     await later.state("said during the change")
     await later.embedding.drain()
     assert await serving() == new.name
     assert await vectors_in_sql(later) == {new.name: 82}
     assert await later.problems() == []
-    hits = await later.memory.recall("said during the change", Readable.of(TARO_DM), 2)
+    hits = await later.memory.recall("said during the change", Readable.of(TARO_DM), 1)
     assert {hit.text for hit in hits} == {"said during the change"}
 
 
@@ -281,8 +281,8 @@ async def test_going_back_to_the_old_model_before_the_new_one_is_ready_loses_not
     assert ready is not None
     assert ready.model.name == embedder.name
     assert await back.problems() == []
-    hits = await back.memory.recall("cats", Readable.of(TARO_DM), 4)
-    assert len(hits) == 4
+    hits = await back.memory.recall("cats", Readable.of(TARO_DM), 4, kinds=(Kind.FACT,))
+    assert len(hits) == 2
 
 
 async def test_a_vector_of_another_dimension_is_never_compared(

@@ -341,7 +341,7 @@ async def test_forgetting_a_person_takes_their_words_everywhere_and_what_is_know
 
 
 async def test_what_somebody_else_said_too_stays_as_theirs(mind: Mind) -> None:
-    said = {"audience": GENERAL}
+    said: dict[str, Any] = {"audience": GENERAL}
     await mind.state("The party is on Friday", said=said, subject="party")
     hers = await mind.hear("The party is on Friday", author=HANAKO, **said)
     await mind.memory.remember([new_fact(hers, subject="party")])
@@ -425,4 +425,4 @@ async def test_the_ledger_is_kept_outside_the_database_and_matches_it(
     assert database.path is not None
     names = {path.name for path in Path(database.path).parent.iterdir()}
     assert {"forgotten.ledger", "forgotten.key"} <= names
-    assert NOON == mind.clock()
+    assert mind.clock() == NOON

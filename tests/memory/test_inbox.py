@@ -13,9 +13,7 @@ PAYLOAD = {"text": "猫 and 🍣", "nested": {"list": [1, None, True]}}
 
 
 async def commit(database: Database, delivery: str, tenant: str = "T1") -> int | None:
-    return await database.write(
-        lambda s: inbox.commit(s, "slack", tenant, delivery, PAYLOAD, NOON)
-    )
+    return await database.write(lambda s: inbox.commit(s, "slack", tenant, delivery, PAYLOAD, NOON))
 
 
 async def open_events(database: Database, after: int = 0, limit: int = 99) -> list[InboxEvent]:

@@ -25,7 +25,8 @@ FACTS = [Ref(Kind.FACT, n).key for n in range(1, 2000)]
 
 def random_vectors(count: int, seed: int = 0) -> Vectors:
     drawn = np.random.default_rng(seed).standard_normal((count, DIMENSION))
-    return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    vectors: Vectors = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    return vectors
 
 
 @pytest.fixture
@@ -234,9 +235,8 @@ async def test_a_change_handed_over_needs_no_rebuilding(
     changed = random_vectors(2, seed=5)
     version = await put(database, model, 1, FACTS[4:6], changed)
     index.apply(model, 1, version, added=list(zip(FACTS[4:6], changed, strict=True)))
-    version = await database.write(
-        lambda s: (embeddings.remove(s, 1, FACTS[0]), embeddings.version(s, 1, model.id))[1]
-    )
+    await database.write(lambda s: embeddings.remove(s, 1, FACTS[0]))
+    version = await database.read(lambda s: embeddings.version(s, 1, model.id))
     index.apply(model, 1, version, removed=[FACTS[0]])
     everything = np.concatenate([random_vectors(5)[1:4], changed])
     keys, scores = await index.search(model, query, [1], 9)

@@ -161,9 +161,7 @@ async def test_a_fact_is_findable_by_the_time_remembering_returns(mind: Mind) ->
 async def test_the_same_fact_500_times_is_one_fact_confirmed_500_times(mind: Mind) -> None:
     message = await mind.hear("I like cats")
     mind.embedder.asked.clear()
-    outcomes = [
-        (await mind.memory.remember([new_fact(message)]))[0] for _ in range(500)
-    ]
+    outcomes = [(await mind.memory.remember([new_fact(message)]))[0] for _ in range(500)]
     assert [outcome.known for outcome in outcomes] == [False, *[True] * 499]
     assert outcomes[-1].fact.confirmed == 500
     assert len(await current(mind)) == 1
@@ -291,9 +289,7 @@ async def test_a_batch_is_stored_whole_or_not_at_all(mind: Mind) -> None:
 
 async def test_remembering_at_once_makes_no_doubles(mind: Mind) -> None:
     message = await mind.hear("I like cats")
-    outcome = await asyncio.gather(
-        *(mind.memory.remember([new_fact(message)]) for _ in range(20))
-    )
+    outcome = await asyncio.gather(*(mind.memory.remember([new_fact(message)]) for _ in range(20)))
     assert sum(not item.known for (item,) in outcome) == 1
     (fact,) = await mind.memory.facts_about(TARO, HERE)
     assert fact.confirmed == 20
@@ -317,7 +313,7 @@ class OneAnswerJudge:
 async def remember_judged(mind: Mind, judge: OneAnswerJudge, *texts: str) -> list[Any]:
     message = await mind.hear("\n".join(texts))
     new = [new_fact(message, text) for text in texts]
-    return await mind.memory.remember(new, judge=judge)  # type: ignore[arg-type]
+    return await mind.memory.remember(new, judge=judge)
 
 
 async def test_one_call_judges_the_whole_batch(mind: Mind) -> None:
@@ -366,9 +362,7 @@ async def test_a_fact_of_another_place_is_never_shown_to_the_judge(mind: Mind) -
 async def test_lists_hold_what_is_about_or_by_the_person_oldest_first(mind: Mind) -> None:
     said = {"audience": GENERAL}
     mine = await mind.state("I like cats", said=said)
-    about_me = await mind.state(
-        "Taro likes dogs", said={**said, "author": HANAKO}, subject=TARO
-    )
+    about_me = await mind.state("Taro likes dogs", said={**said, "author": HANAKO}, subject=TARO)
     by_me = await mind.state("Bob likes birds", said=said, subject="Bob")
     await mind.state("I like fish", said={**said, "author": HANAKO})
     found = await mind.memory.facts_about(TARO, Readable.of(GENERAL))

@@ -127,9 +127,7 @@ async def test_reindexing_keeps_good_vectors_and_the_results(
     before = await mind.memory.recall("大阪の猫", HERE, 9)
     embedder.asked.clear()
     seen: list[int] = []
-    count = await mind.database.write(
-        lambda s: maintenance.reindex(s, mind.clock(), seen.append)
-    )
+    count = await mind.database.write(lambda s: maintenance.reindex(s, mind.clock(), seen.append))
     assert count == 6
     assert seen == [6]
     await mind.embedding.drain()

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from memory import lexical, records
-from memory.store import audiences, embeddings
+from memory.store import audiences, embeddings, messages
 from memory.types import Kind, Ref, Vector
 from tests.fakes import GENERAL, NOON, Mind
 
@@ -58,27 +58,29 @@ async def test_unindexing_leaves_nothing(mind: Mind) -> None:
     assert await counts(mind) == {"embedding": 0, "embedding_queue": 0, "lexical_entry": 0}
 
 
+async def found_after(mind: Mind, text: str, *words: str) -> list[int]:
+    """How many records each of `words` finds after a message "I like cats" became `text`."""
+    message = await mind.hear("I like cats", audience=GENERAL)
+    await mind.embedding.drain()
+
+    def work(session: Session) -> list[int]:
+        place = audiences.ensure_id(session, GENERAL)
+        messages.rewrite(session, message.id, text)
+        records.reindex(session, place, Ref(Kind.MESSAGE, message.id), NOON)
+        return [len(lexical.search(session, [place], word, 5)) for word in words]
+
+    return await mind.database.write(work)
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
 async def test_reindexing_by_nothing_makes_unfindable(mind: Mind, text: str) -> None:
-    def work(session: Session) -> list[lexical.LexicalHit]:
-        place = audiences.ensure_id(session, GENERAL)
-        records.reindex(session, place, REF, "I like cats", NOON)
-        records.reindex(session, place, REF, text, NOON)
-        return lexical.search(session, [place], "cats", 5)
-
-    assert await mind.database.write(work) == []
+    assert await found_after(mind, text, "cats") == [0]
     assert await counts(mind) == {"embedding": 0, "embedding_queue": 0, "lexical_entry": 0}
 
 
 async def test_reindexing_by_other_words_forgets_the_first(mind: Mind) -> None:
-    def work(session: Session) -> tuple[int, int]:
-        place = audiences.ensure_id(session, GENERAL)
-        records.reindex(session, place, REF, "I like cats", NOON)
-        records.reindex(session, place, REF, "犬が好き", NOON)
-        found = [len(lexical.search(session, [place], word, 5)) for word in ("cats", "犬")]
-        return found[0], found[1]
-
-    assert await mind.database.write(work) == (0, 1)
+    assert await found_after(mind, "犬が好き", "cats", "犬") == [0, 1]
+    assert await counts(mind) == {"embedding": 0, "embedding_queue": 1, "lexical_entry": 1}
 
 
 def test_keys_of_different_kinds_never_meet() -> None:

@@ -17,7 +17,8 @@ LANGUAGE = np.zeros(SIZE, dtype=np.float32)
 def near(axis: int, *, noise: float = 0.3, seed: int = 0) -> Vector:
     made = np.random.default_rng([axis, seed]).standard_normal(SIZE) * noise / np.sqrt(SIZE)
     made[axis] += 1
-    return (made / np.linalg.norm(made)).astype(np.float32)
+    unit: Vector = (made / np.linalg.norm(made)).astype(np.float32)
+    return unit
 
 
 def base(axis: int, count: int = 5) -> Evidence:

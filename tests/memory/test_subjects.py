@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.fakes import GENERAL, HANAKO, TARO, Mind, new_fact
 
 
-async def remembered(mind: Mind, text: str, **changed: object) -> bool:
+async def remembered(mind: Mind, text: str, **changed: Any) -> bool:
     """True when what Taro says is known already."""
     message = await mind.hear(text, audience=GENERAL)
     (outcome,) = await mind.memory.remember([new_fact(message, **changed)])
