@@ -84,9 +84,7 @@ def answer(
     return [system, *kept, *quoted, question]
 
 
-def _system(
-    message: IncomingMessage, memory: str, language: str, style: str, now: datetime
-) -> str:
+def _system(message: IncomingMessage, memory: str, language: str, style: str, now: datetime) -> str:
     return _ANSWER.format(
         today=f"{now:%A, %Y-%m-%d %H:%M %Z}",
         name=inert(message.author.display_name),

@@ -100,9 +100,7 @@ class ReadingCommands:
         return replace(private(join_lines(told, note)), file=file)
 
     async def _names(self, known: Sequence[Fact], request: Request) -> dict[Person, str]:
-        return await self._memory.names(
-            {fact.speaker for fact in known}, request.message.readable
-        )
+        return await self._memory.names({fact.speaker for fact in known}, request.message.readable)
 
     async def _why(self, request: Request) -> Reply:
         about_fact = _FACT.match(request.argument)
@@ -150,9 +148,7 @@ class ReadingCommands:
         for fact in known:
             names = await self._names(known, request)
             lines.append(line(fact, request, names))
-            lines.append(
-                say.plural("Said {count} time.", "Said {count} times.", fact.confirmed)
-            )
+            lines.append(say.plural("Said {count} time.", "Said {count} times.", fact.confirmed))
             links = list(dict.fromkeys(e.permalink for e in fact.evidence if e.permalink))
             lines += [f"- {link}" for link in links[:MOST_LINKS]]
         lines += [f"- {_told(entry, request)}" for entry in changed]

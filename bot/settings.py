@@ -133,7 +133,7 @@ class Settings(BaseSettings):
     deny_users: Names = Field((), description="User ids it never talks with")
     personas: Personas = Field(
         default_factory=dict,
-        description='How it speaks where, as JSON:'
+        description="How it speaks where, as JSON:"
         ' `{"platform:tenant:channel": {"style": "…", "language": "ja"}}`',
     )
     redact_phone_numbers: bool = Field(False, description="Redact phone numbers as well")

@@ -378,4 +378,3 @@ def set_mark(session: Session, loaded: Loaded) -> None:
     if loaded.model is not None:
         value = f"{loaded.model.id}:{loaded.next_mark}"
         places.set_value(session, _mark_key(loaded.audience_id), value)
-

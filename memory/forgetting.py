@@ -162,9 +162,7 @@ def _let_go_of(
 ) -> list[Ref]:
     """The facts that went because they rest on the messages in `gone` alone."""
     known = facts.supported_by(session, message.id, Readable.of(message.audience))
-    return [
-        Ref(Kind.FACT, fact.id) for fact in known if _let_go(session, fact, gone, now, receipt)
-    ]
+    return [Ref(Kind.FACT, fact.id) for fact in known if _let_go(session, fact, gone, now, receipt)]
 
 
 def forget_messages(

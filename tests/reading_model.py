@@ -80,7 +80,7 @@ class ReadingModel:
         self.judgements += 1
         pairs = [int(number) for number in _PAIR.findall(prompt)]
         relation = self.verdict
-        return schema(judgements=[Judgement(pair=n, relation=relation) for n in pairs])  # type: ignore[arg-type]
+        return schema(judgements=[Judgement(pair=n, relation=relation) for n in pairs])
 
     async def check(self) -> None:
         return

@@ -220,9 +220,7 @@ def rewrite(
     )
 
 
-def said_between(
-    session: Session, author: Person, start: datetime, end: datetime
-) -> list[Message]:
+def said_between(session: Session, author: Person, start: datetime, end: datetime) -> list[Message]:
     """A person's own messages of that time, in every place, oldest first; blank ones left out.
 
     Not limited by what is readable now: for forgetting and counting, never for showing.

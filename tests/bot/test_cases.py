@@ -254,9 +254,7 @@ async def test_a_fact_about_somebody_else_carries_who_said_it(desk: Desk, text: 
     assert taro in listed
     assert "Hanako Sato" in listed
     hits = await desk.mind.memory.recall(taro, HERE, 1)
-    turns = answer(
-        desk.incoming("?"), hits, [], language="en", now=desk.mind.clock(), budget=2000
-    )
+    turns = answer(desk.incoming("?"), hits, [], language="en", now=desk.mind.clock(), budget=2000)
     assert f"hanako: {taro}" in turns[0].content
 
 

@@ -36,7 +36,7 @@ async def test_whatever_the_model_goes_through_all_facts_arrive_once_and_in_orde
 ) -> None:
     model = ReadingModel(state="away")
     extractor = ModelExtractor(mind.memory, model, mind.clock)
-    expected = []
+    expected: list[str] = []
     for state, minutes in (("away", 60), ("slow", 20), ("nonsense", 20), ("works", 5)):
         model.state = state
         for _ in range(5):

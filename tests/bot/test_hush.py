@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bot.messages import Mention, Reply, Surface
 from tests.fakes import GENERAL, HANAKO, Desk
 
-THREAD = {"surface": Surface.PUBLIC, "audience": GENERAL, "conversation": "general/1"}
+THREAD: dict[str, Any] = {
+    "surface": Surface.PUBLIC,
+    "audience": GENERAL,
+    "conversation": "general/1",
+}
 FOLLOWED = THREAD | {"mention": Mention.NONE}
 
 

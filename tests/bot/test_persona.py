@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bot import prompts, settings
@@ -12,7 +14,11 @@ from bot.responder import Responder
 from memory.types import Audience
 from tests.fakes import GENERAL, NOON, Desk
 
-PLACE = {"surface": Surface.PUBLIC, "audience": GENERAL, "conversation": str(GENERAL)}
+PLACE: dict[str, Any] = {
+    "surface": Surface.PUBLIC,
+    "audience": GENERAL,
+    "conversation": str(GENERAL),
+}
 
 
 def spoken_to(desk: Desk, persona: Persona) -> None:

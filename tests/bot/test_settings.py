@@ -111,9 +111,15 @@ def test_every_setting_has_one_variable_and_a_description() -> None:
     names = [variable(field) for field in Settings.model_fields]
     assert len(set(names)) == len(names)
     assert all(info.description for info in Settings.model_fields.values())
-    for field, info in Settings.model_fields.items():
-        if info.annotation is SecretStr:
-            assert not variable(field).startswith("OBOETE_") or "key" in field
+
+
+def test_whatever_is_secret_by_its_name_is_secret_by_its_type() -> None:
+    secret = {
+        field for field, info in Settings.model_fields.items() if info.annotation is SecretStr
+    }
+    named = {f for f in Settings.model_fields if f.endswith(("_token", "_secret", "_key"))}
+    assert named
+    assert named <= secret
 
 
 @pytest.mark.parametrize(

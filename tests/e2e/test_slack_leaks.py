@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,7 +175,7 @@ def repeat(request: ChatRequest) -> Answer:
 @asynccontextmanager
 async def investigation(folder: Path, model: str) -> AsyncIterator[Investigator]:
     async with AsyncExitStack() as stack:
-        settings = {"OBOETE_CHAT_MODEL": "none"}
+        settings: dict[str, Any] = {"OBOETE_CHAT_MODEL": "none"}
         if model == "echo":
             server = await stack.enter_async_context(OllamaDouble(repeat))
             settings = {"OBOETE_CHAT_MODEL": "ollama:qwen3:4b", "OLLAMA_HOST": server.url}

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ async def under_load(
     async with AsyncExitStack() as stack:
         models = await stack.enter_async_context(OllamaDouble(script or (lambda _: "")))
         slack = await stack.enter_async_context(SlackDouble(workspace()))
-        settings = {
+        settings: dict[str, Any] = {
             "OLLAMA_HOST": models.url,
             "OBOETE_EMBEDDER": "ollama:bge-m3",
             "OBOETE_CHAT_MODEL": "ollama:qwen3:4b" if script else "none",

@@ -44,9 +44,7 @@ def texts(number: int) -> tuple[str, str]:
 
 def fill(session: Session) -> None:
     """Rows as `LongTermMemory` would write them, in bulk."""
-    audiences = [
-        {"id": n + 1, "name": f"console:local:room{n}"} for n in range(PLACES)
-    ]
+    audiences = [{"id": n + 1, "name": f"console:local:room{n}"} for n in range(PLACES)]
     session.execute(insert(AudienceRow), audiences)
     (model_id,) = session.exec(select(EmbeddingModelRow.id)).all()
     said, known, held, entries, postings, waiting = [], [], [], [], [], []
