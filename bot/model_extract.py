@@ -144,16 +144,17 @@ class ModelExtractor:
 
     async def _read(self, batch: Sequence[Message]) -> dict[int, list[Remembered]]:
         """Read one batch and store what it holds; raises when the model cannot be asked."""
-        done: dict[int, list[Remembered]] = {}
+        known: list[NewFact] = []
         unread: list[Message] = []
         for message in batch:
             repeated = await self._memory.facts_of_same_words(message)
-            if repeated is not None or analysis.question(message.text).is_talk:
-                done[message.id] = await self._memory.remember(
-                    repeated or [], extracted_from=[message]
-                )
-            else:
+            if repeated is not None:
+                known += repeated
+            elif not analysis.question(message.text).is_talk:
                 unread.append(message)
+        read = [message for message in batch if message not in unread]
+        remembered = await self._memory.remember(known, extracted_from=read) if read else []
+        done = by_message(read, remembered)
         if not unread:
             return done
         context = await self._context(unread)
@@ -166,10 +167,7 @@ class ModelExtractor:
         remembered = await self._memory.remember(
             found, extracted_from=[*unread, *proposals], judge=self._judge
         )
-        by_message: defaultdict[int | None, list[Remembered]] = defaultdict(list)
-        for outcome in remembered:
-            by_message[outcome.said_in].append(outcome)
-        return done | {message.id: by_message[message.id] for message in unread}
+        return done | by_message(unread, remembered)
 
     async def _context(self, batch: Sequence[Message]) -> list[Message]:
         """The turns just before the batch, in its conversations, oldest first."""
@@ -181,6 +179,17 @@ class ModelExtractor:
             last = max(m.sent_at for m in batch if m.conversation == conversation)
             found += [m for m in recent if m.id not in own and m.sent_at <= last][-CONTEXT:]
         return found
+
+
+def by_message(
+    said: Sequence[Message], remembered: Sequence[Remembered]
+) -> dict[int, list[Remembered]]:
+    """What was remembered, by the id of each message that was read."""
+    found: dict[int, list[Remembered]] = {message.id: [] for message in said}
+    for outcome in remembered:
+        if outcome.said_in in found:
+            found[outcome.said_in].append(outcome)
+    return found
 
 
 def ready(

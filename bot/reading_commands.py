@@ -114,8 +114,11 @@ class ReadingCommands:
         hits = trace.steps.get("hits", [])
         ids = [item["id"] for item in hits if item["kind"] == Kind.FACT.name.lower()]
         known = {f.id: f for f in await self._memory.facts_by_id(ids, request.message.readable)}
+        # the query is made of words of the conversation: for those who can read that now
+        shown = await self._memory.exchange(trace, request.message.readable)
+        query = trace.steps.get("query") if shown is not None else ""
         lines = [
-            request.say("Searched for: {query}", query=trace.steps.get("query") or "–"),
+            request.say("Searched for: {query}", query=query or "–"),
             request.say("Route: {route}", route=trace.steps.get("route", "–")),
             request.say("Model calls: {calls}", calls=trace.steps.get("calls", 0)),
             request.say("Milliseconds: {ms}", ms=trace.steps.get("ms", 0)),

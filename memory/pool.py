@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 
 import numpy as np
@@ -29,9 +29,6 @@ from memory.types import Audience, Kind, Person, Readable, Ref, SourceChunk
 Record = FactBrief | MessageBrief | SourceChunk
 
 _OF_DOCUMENTS = (Kind.CHUNK, Kind.PASSAGE)
-TOLD_WITHIN = timedelta(days=7)
-"""What happened in a window is told in it or soon after."""
-
 CONTEXT_COLUMNS = len(ranking.OFFSETS) + 1
 
 
@@ -188,9 +185,9 @@ def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
         return False
     start, end = window
     if isinstance(record, MessageBrief):
-        return start <= record.sent_at < end + TOLD_WITHIN
+        return start <= record.sent_at < end
     if record.valid_from is None and record.valid_until is None:
-        return start <= record.said_at < end + TOLD_WITHIN
+        return start <= record.said_at < end
     began = record.valid_from or record.said_at
     return began < end and (record.valid_until is None or record.valid_until > start)
 

@@ -13,6 +13,7 @@ from babel.messages.pofile import read_po
 
 from bot.command_registry import REGISTRY
 from bot.settings import Settings, variable
+from memory.reading.errors import MESSAGES
 
 ROOT = Path(__file__).parents[1]
 KEYWORDS = {"say": None, "plural": (1, 2)}
@@ -67,12 +68,12 @@ def test_links_inside_the_documentation_lead_somewhere() -> None:
 def in_source() -> set[str]:
     """Every text for people that stands in the source, as gettext knows it (its singular)."""
     found: set[str] = set()
-    for folder in ("bot", "adapters"):
-        for _, _, message, _, _ in extract_from_dir(
-            ROOT / folder, [("**.py", "python")], keywords=KEYWORDS
-        ):
-            found.add(message[0] if isinstance(message, tuple) else message)
-    return {text for text in found if text} | {command.summary for command in REGISTRY}
+    for _, _, message, _, _ in extract_from_dir(
+        ROOT / "bot", [("**.py", "python")], keywords=KEYWORDS
+    ):
+        found.add(message[0] if isinstance(message, tuple) else message)
+    kept_elsewhere = {command.summary for command in REGISTRY} | set(MESSAGES.values())
+    return {text for text in found if text} | kept_elsewhere
 
 
 def catalogue(language: str) -> Catalog:

@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,7 +19,7 @@ from adapters.embedded_models import EmbeddedEmbedder
 from bot.evaluation import documents, retrieval
 from bot.evaluation.bench import Bench
 from bot.evaluation.cached_embedder import CachedEmbedder
-from memory import cascade, pool, ranking
+from memory import cascade, ranking
 
 SHOWN = ("share@5", "share@10", "share@20", "hit@1", "hit@5", "auc")
 
@@ -39,7 +38,6 @@ VARIANTS: dict[str, list[_Change]] = {
     "without speaker": [(ranking, "_SPEAKER", 0.0)],
     "without asks": [(ranking, "_ASKS", 0.0)],
     "without time": [(ranking, "_TIME", 0.0)],
-    "told at once": [(pool, "TOLD_WITHIN", timedelta(0))],
     "without phrases": [(cascade, "ALL_WORDS", 0.0), (cascade, "PHRASE", 0.0)],
 }
 

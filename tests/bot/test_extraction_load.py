@@ -10,6 +10,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.extract import Extractor
+from bot.extraction_prompts import ExtractedFact
 from bot.model_extract import ModelExtractor
 from memory.long_term import Actor
 from memory.store import extraction, messages
@@ -181,7 +182,7 @@ THINGS = [f"{colour} {noun}" for colour in ("red", "old", "new") for noun in ("c
 def sentence(chance: random.Random, number: int) -> str:
     """Mostly what the speaker says often, now and then something new."""
     if chance.random() < 0.15:
-        return f"I own {number + 100} books" if number % 2 else f"本を{number + 100}冊持っています"
+        return f"I own {number + 100} books" if number % 2 else f"本を{number + 100}冊読んだ"
     thing = chance.choice(THINGS)
     return f"I own a {thing}" if number % 2 else f"{thing}を持っています"
 
@@ -216,7 +217,11 @@ async def test_ten_thousand_messages_cost_few_calls_and_grow_with_distinct_facts
     mind: Mind,
 ) -> None:
     chance = random.Random(3)
-    model = ReadingModel()
+    model = ReadingModel(
+        read=lambda number, alias, text: [
+            ExtractedFact(message=number, quote=text, text=text, subject=alias)
+        ]
+    )
     extractor = ModelExtractor(mind.memory, model, mind.clock)
     texts = [sentence(chance, number) for number in range(MESSAGES)]
     distinct: set[tuple[int, str]] = set()

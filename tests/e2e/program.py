@@ -63,6 +63,7 @@ class Program:
         before: Callable[[], None] | None = None,
         stdin: int = subprocess.PIPE,
         stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         """Start it, with pipes where nothing else is given."""
         return subprocess.Popen(
@@ -72,7 +73,7 @@ class Program:
             preexec_fn=before,
             stdin=stdin,
             stdout=stdout,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
         )
 
     def run(

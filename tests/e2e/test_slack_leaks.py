@@ -151,6 +151,8 @@ class Investigator:
         others = [row for row in traces if row not in own][:1]
         for (trace,) in [*own[-2:], *others]:
             await self.command(user, place, f"why {trace}", f"bad {trace}")
+        for fact in range(1, min(facts, 6) + 1):
+            await self.command(user, place, f"why fact {fact}")
         await self.run.home(user)
         self.tap.check(user)
 

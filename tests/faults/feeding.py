@@ -79,6 +79,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+_finished: set[str] = set()
+"""Platforms that have sent all their messages."""
+
+
 class FeedPlatform:
     """One platform with its own tenant; nobody of one can read what is said in the other."""
 
@@ -110,7 +114,9 @@ class FeedPlatform:
                     await asyncio.sleep(0.2)  # not acknowledged: a platform sends it again
             append(self._acknowledged, {"number": number})
             await asyncio.sleep(pause)
-        if os.environ.get("FEED_QUIT"):
+        _finished.add(self.name)
+        if os.environ.get("FEED_QUIT") and len(_finished) == len(NAMES):
+            # once, by the last: a second signal would end the process at once, as it should
             await self._inbox.idle()
             os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()

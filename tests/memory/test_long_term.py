@@ -324,7 +324,7 @@ async def test_one_call_judges_the_whole_batch(mind: Mind) -> None:
         mind,
         judge,
         "I enjoy drinking green tea every single morning",
-        "My bicycle is painted very bright yellow",
+        "My bicycle is freshly painted bright yellow",
     )
     assert len(judge.asked) == 1
     assert len(judge.asked[0]) == 2
