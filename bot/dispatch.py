@@ -53,6 +53,7 @@ PATIENCE = timedelta(days=1)
 LONGEST_PAUSE = 60.0
 """Seconds between two attempts at most."""
 
+FORGOTTEN = "forgotten"
 IGNORED = "ignored"
 
 KEEP_HANDLED = timedelta(days=3)
@@ -196,6 +197,8 @@ class Dispatcher:
                 return 2.0**attempts / 4
             outcome = "failed"
         await self._note(lambda s: _done(s, event.id, outcome, self._clock()))
+        if outcome == FORGOTTEN:
+            await self._database.checkpoint()
         self._idle.set()
         return None
 
@@ -235,6 +238,8 @@ class Dispatcher:
         sent = await platform.deliver(event, message, stream)
         if final and sent:
             await self._responder.sent(final[0], sent)
+        if final and final[0].forgot:
+            return FORGOTTEN
         if final and final[0].silent:
             return "stored"
         return "failed" if final and final[0].failed else "answered"

@@ -260,12 +260,13 @@ class ForgettingCommands:
             receipt = await forget()
         except NotPermitted:
             return private(request.say("Only an admin can do that."))
-        return private(receipt_text(receipt, request, self._backups_until()))
+        text = receipt_text(receipt, request, self._backups_until())
+        return replace(private(text), forgot=True)
 
     def _gone(self, receipt: Receipt, request: Request) -> Reply:
         """The receipt, with Undo."""
         text = receipt_text(receipt, request, self._backups_until())
-        reply = replace(private(text), private=not request.in_words)
+        reply = Reply(text, private=not request.in_words, forgot=True)
 
         async def take_back() -> str:
             count = await self._memory.restore(receipt)

@@ -216,6 +216,8 @@ class Reply:
     """Id of the stored reply."""
     private: bool = False
     """Show it to the asker only."""
+    forgot: bool = False
+    """Something was forgotten: the words of the request must not outlive it either."""
     notice: str = ""
     """To be posted visibly in the place, apart from the reply; holds nothing remembered."""
     silent: bool = False

@@ -142,7 +142,8 @@ def _who(hit: Hit, reader: Reader) -> str:
     if speaker == reader.person:
         return reader.say("you")
     names = {person: name for name, person in reader.references}
-    return names.get(speaker, speaker.name)
+    called = hit.fact.speaker_name if hit.fact else hit.message.author_name if hit.message else ""
+    return names.get(speaker) or called or speaker.name
 
 
 def citations(

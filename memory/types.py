@@ -252,6 +252,8 @@ class Fact:
     confirmed: int
     """How often it was said, the first time included."""
     evidence: tuple[Evidence, ...] = field(default=())
+    speaker_name: str = field(default="", compare=False)
+    """As the speaker was called when they said it; empty when the message is gone."""
 
     def is_current(self, now: datetime) -> bool:
         """True when nothing superseded it and its interval holds at `now` (UTC)."""

@@ -320,18 +320,30 @@ def _with_evidence(
 ) -> list[Fact]:
     evidence: defaultdict[int, list[Evidence]] = defaultdict(list)
     found = session.exec(
-        select(EvidenceRow, MessageRow.permalink)
+        select(EvidenceRow, MessageRow.permalink, MessageRow.author, MessageRow.author_name)
         .join(MessageRow, col(MessageRow.id) == col(EvidenceRow.message_id))
         .where(col(EvidenceRow.fact_id).in_([row.id for row in rows]))
         .order_by(col(MessageRow.sent_at), col(EvidenceRow.start))
     )
-    for item, permalink in found:
+    names: dict[tuple[int, str | None], str] = {}
+    for item, permalink, author, name in found:
+        names[item.fact_id, author] = name
         span = Span(item.start, item.end)
         evidence[item.fact_id].append(Evidence(item.message_id, span, permalink))
-    return [_to_fact(row, places[row.audience_id], evidence[row.id or 0]) for row in rows]
+    return [
+        _to_fact(
+            row,
+            places[row.audience_id],
+            evidence[row.id or 0],
+            names.get((row.id or 0, row.speaker), ""),
+        )
+        for row in rows
+    ]
 
 
-def _to_fact(row: FactRow, audience: Audience, evidence: Iterable[Evidence]) -> Fact:
+def _to_fact(
+    row: FactRow, audience: Audience, evidence: Iterable[Evidence], speaker_name: str = ""
+) -> Fact:
     assert row.id is not None
     return Fact(
         id=row.id,
@@ -350,4 +362,5 @@ def _to_fact(row: FactRow, audience: Audience, evidence: Iterable[Evidence]) -> 
         superseded_by=row.superseded_by,
         confirmed=row.confirmed,
         evidence=tuple(evidence),
+        speaker_name=speaker_name,
     )

@@ -165,7 +165,7 @@ def test_in_a_terminal_there_is_a_banner_and_a_prompt(program: Program) -> None:
 def test_ctrl_c_at_the_prompt_ends_at_once(program: Program) -> None:
     with terminal(program, "chat", "--user", "taro") as (process, screen):
         read_until(screen, b"> ")
-        os.write(screen, b"\x03")
+        process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 130
         assert b"Traceback" not in rest(screen)
 
