@@ -37,6 +37,7 @@ from bot.responder import Responder
 from bot.settings import Settings
 from bot.stopping import on_signals, serve
 from bot.uploads import Uploads
+from memory import analysis, tokens
 from memory.access import Access
 from memory.base_router import BaseRouter
 from memory.data_sources import DataSources
@@ -393,6 +394,7 @@ async def run(app: App, *, http: bool) -> None:
             " `oboete chat` needs none.",
         )
     by_name = {platform.name: platform for platform in platforms}
+    await asyncio.to_thread(_read_dictionaries)
     async with contextlib.AsyncExitStack() as around:
         stop = around.enter_context(on_signals())
         leased = await around.enter_async_context(serving(app, platforms, scheduled=True))
@@ -409,6 +411,19 @@ async def run(app: App, *, http: bool) -> None:
         await serve(platforms, app.dispatcher, stop)
         if leased.done():
             await leased  # another process has taken over: say so, and exit with 2
+
+
+def _read_dictionaries() -> None:
+    """Let the first message not wait, and with it every acknowledgement: that takes a second."""
+    for text in (
+        "I lived in Kyoto until last Friday, and where do you live?",
+        "私は先週まで京都に住んでいました。",
+        "Bonjour à tous, ça va bien ?",  # neither, so that the detector of languages is needed
+    ):
+        analysis.question(text)
+        analysis.read(text)
+        redact(text)
+        tokens.query_terms(text)
 
 
 async def _not_ready(leased: asyncio.Future[None]) -> list[str]:

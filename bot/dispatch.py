@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -68,6 +68,16 @@ class _Lane:
     """Somebody was told that it is too much."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """An event on its way to the disk."""
+
+    platform: str
+    tenant: str
+    delivery: str
+    payload: dict[str, Any]
+
+
 class Dispatcher:
     """Implements `bot.ports.Inbox`, and handles what is committed to it."""
 
@@ -77,6 +87,8 @@ class Dispatcher:
         self._clock = clock
         self._platforms: Mapping[str, Platform] = {}
         self._pacing: Pacing | None = None
+        self._arriving: list[tuple[_Arrival, asyncio.Future[int | None]]] = []
+        self._committing: asyncio.Task[None] | None = None
         self._lanes: dict[str, _Lane] = {}
         self._wake = asyncio.Event()
         self._slots = asyncio.Semaphore(PARALLEL)
@@ -89,14 +101,44 @@ class Dispatcher:
     async def commit(
         self, platform: str, tenant: str, delivery: str, payload: dict[str, Any]
     ) -> int | None:
-        """See `bot.ports.Inbox.commit`."""
-        event_id = await self._database.write(
-            lambda s: inbox.commit(s, platform, tenant, delivery, payload, self._clock())
-        )
+        """See `bot.ports.Inbox.commit`. What arrives together is written together: one wait
+        for the disk, so that a burst is acknowledged in time."""
+        done: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._arriving.append((_Arrival(platform, tenant, delivery, payload), done))
+        if self._committing is None or self._committing.done():
+            self._committing = asyncio.create_task(self._commit_arrivals())
+        event_id = await done
         if event_id is not None:
             self._idle.clear()
             self._wake.set()
         return event_id
+
+    async def _commit_arrivals(self) -> None:
+        while self._arriving:
+            batch, self._arriving = self._arriving, []
+            try:
+                await self._commit_together(batch)
+            except Exception:  # noqa: BLE001 - one of them is to blame: each by itself tells which
+                for item in batch:
+                    try:
+                        await self._commit_together([item])
+                    except Exception as error:  # noqa: BLE001 - raised where it is waited for
+                        if not item[1].done():
+                            item[1].set_exception(error)
+
+    async def _commit_together(
+        self, batch: Sequence[tuple[_Arrival, asyncio.Future[int | None]]]
+    ) -> None:
+        now = self._clock()
+        ids = await self._database.write(
+            lambda s: [
+                inbox.commit(s, new.platform, new.tenant, new.delivery, new.payload, now)
+                for new, _ in batch
+            ]
+        )
+        for (_, done), event_id in zip(batch, ids, strict=True):
+            if not done.done():  # whoever waited may have been cancelled
+                done.set_result(event_id)
 
     async def note_reply(self, event_id: int, reply_ref: str) -> None:
         """See `bot.ports.Inbox.note_reply`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, or_, update
@@ -57,7 +58,11 @@ def confirm(session: Session, known: Fact, again: NewFact) -> Fact:
     session.add(row)
     session.flush()
     _add_evidence(session, known.id, again.evidence)
-    return get(session, [known.id], Readable.of(known.audience))[known.id]
+    evidence = {(item.message_id, item.span.start): item for item in again.evidence}
+    evidence |= {(item.message_id, item.span.start): item for item in known.evidence}
+    return replace(
+        known, confirmed=row.confirmed, said_at=row.said_at, evidence=tuple(evidence.values())
+    )
 
 
 def _add_evidence(session: Session, fact_id: int, evidence: Iterable[Evidence]) -> None:

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
-from sqlmodel import Session
+from sqlalchemy import func, insert
+from sqlmodel import Session, select
 
 from bot.extract import Extractor
 from bot.extraction_prompts import ExtractedFact
 from bot.model_extract import ModelExtractor
 from memory.long_term import Actor
-from memory.store import extraction, messages
+from memory.store import audiences
+from memory.store.text_keys import text_key
+from memory.tables import ExtractionRow, MessageRow
 from memory.types import Audience, Person, Readable
-from tests.fakes import GENERAL, TARO, TARO_DM, Mind, new_message
+from tests.fakes import GENERAL, TARO, TARO_DM, Mind
 from tests.reading_model import ReadingModel
 
 HERE = Readable.of(TARO_DM, GENERAL)
@@ -193,20 +196,35 @@ async def overhear(mind: Mind, texts: Sequence[str]) -> set[tuple[int, str]]:
 
     def store(session: Session) -> set[tuple[int, str]]:
         said: set[tuple[int, str]] = set()
+        rows, waiting = [], []
+        first = session.exec(select(func.max(MessageRow.id))).one() or 0
         for number, text in enumerate(texts):
             talk = number // 10
             who = chance.randrange(SPEAKERS // len(ROOMS)) * len(ROOMS) + talk % len(ROOMS)
-            message = new_message(
-                text,
-                author=PEOPLE[who],
-                author_name=PEOPLE[who].name,
-                audience=ROOMS[talk % len(ROOMS)],
-                conversation=f"talk {talk}",
-                sent_at=mind.clock.advance(seconds=1),
+            common = {
+                "audience_id": audiences.ensure_id(session, ROOMS[talk % len(ROOMS)]),
+                "conversation": f"talk {talk}",
+                "author": str(PEOPLE[who]),
+            }
+            now = mind.clock.advance(seconds=1)
+            id_ = first + number + 1
+            rows.append(
+                {
+                    "id": id_,
+                    "platform_id": f"m{id_}",
+                    "role": "user",
+                    "author_name": PEOPLE[who].name,
+                    "text": text,
+                    "text_key": text_key(text),
+                    "sent_at": now,
+                    "stored_at": now,
+                    **common,
+                }
             )
-            stored, _ = messages.put(session, message, mind.clock())
-            extraction.enqueue(session, stored, mind.clock())
+            waiting.append({"message_id": id_, "queued_at": now, "due_at": now, **common})
             said.add((who, text))
+        session.execute(insert(MessageRow), rows)
+        session.execute(insert(ExtractionRow), waiting)
         return said
 
     return await mind.database.write(store)

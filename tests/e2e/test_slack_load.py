@@ -136,9 +136,10 @@ async def test_acknowledgements_do_not_wait_for_a_model_that_takes_ten_seconds(
     async with under_load(tmp_path / "data", slow) as (run, slack):
         crowd = Crowd(slack)
         started = time.monotonic()
-        for _ in range(4):
-            await crowd.mention(25, 1)
-            await asyncio.sleep(0.5)
+        await crowd.mention(5, 1)
+        for _ in range(19):
+            await asyncio.sleep(0.2)
+            await crowd.mention(5, 1)
         await run.until(lambda: not slack.unacknowledged)
         envelopes = slack.envelopes.values()
         waits = sorted(e.acknowledged - e.sent for e in envelopes if e.acknowledged)
