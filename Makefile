@@ -5,16 +5,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 USER_NAME ?= $(or $(USER),me)
 
-.PHONY: chat test quick lint fix bench bench-load bench-soak bench-consolidation lock clean
+.PHONY: chat test test-slow lint fix bench bench-load bench-soak bench-consolidation lock clean
 
 chat: $(VENV)/.installed
 	@$(BIN)/oboete chat --user "$(USER_NAME)"
 
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-quick: $(VENV)/.developed
-	$(BIN)/python -m pytest -m "not slow"
+test-slow: $(VENV)/.developed
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.developed
 	$(BIN)/ruff check .

@@ -16,7 +16,6 @@ from memory import statistics
 from memory.ports import Clock
 from memory.statistics import Statistics
 from memory.store.database import Database
-from memory.tables import EmbeddingQueueRow, InboxRow
 
 BUCKETS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 40, 80, 160)
 """Seconds of a model call: from a small model on a graphics card to a large one without."""
@@ -105,7 +104,7 @@ class Metrics:
         """The metrics as Prometheus reads them. Raises StoreUnavailable."""
         now = self._clock()
         counted, inbound, queued = await self._database.read(
-            lambda s: (statistics.gather(s, now), _last_inbound(s), _queued(s))
+            lambda s: (statistics.gather(s, now), statistics.last_inbound(s), statistics.queued(s))
         )
         self._count(counted)
         self._gauges["embedding_queue"].set(queued)
@@ -143,14 +142,3 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("model_calls_per_message", "Blocking model calls of an answer, mean of a week", ()),
     ("answer_milliseconds", "Milliseconds of an answer, mean of a week", ()),
 )
-
-
-def _last_inbound(session: Session) -> dict[str, float]:
-    rows = session.execute(
-        select(InboxRow.platform, func.max(InboxRow.received_at)).group_by(col(InboxRow.platform))
-    )
-    return {platform: moment.timestamp() for platform, moment in rows}
-
-
-def _queued(session: Session) -> int:
-    return session.exec(select(func.count()).select_from(EmbeddingQueueRow)).one()

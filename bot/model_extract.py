@@ -356,4 +356,7 @@ def _moment(said: str | None, time_zone: str) -> datetime | None:
             return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=ZoneInfo(time_zone))
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # year 1 or 9999, east or west of the ends of time
+        return None

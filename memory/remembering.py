@@ -100,6 +100,8 @@ class Remembering:
                     continue
                 for known, similarity in self._near(session, fact, vector):
                     sure = reconcile.without_judge(fact, known, similarity) is Verdict.SAME
+                    if fact.subject != known.subject:
+                        continue  # only words that leave no doubt may join what looks like two
                     can_be = reconcile.may_be_same(fact, known) or reconcile.may_supersede(
                         fact, known
                     )

@@ -9,7 +9,7 @@ from sqlalchemy import Float, cast, func
 from sqlmodel import Session, col, select
 
 from memory.store import extraction, inbox
-from memory.tables import FactRow, MessageRow, TraceRow
+from memory.tables import EmbeddingQueueRow, FactRow, InboxRow, MessageRow, TraceRow
 
 WEEK = timedelta(days=7)
 
@@ -88,3 +88,16 @@ def _count(session: Session, table: type, *where: object) -> int:
 
 def _distinct(session: Session, column: object) -> int:
     return int(session.exec(select(func.count(func.distinct(column)))).one())
+
+
+def last_inbound(session: Session) -> dict[str, float]:
+    """When each platform's last event came, as a Unix time."""
+    rows = session.execute(
+        select(InboxRow.platform, func.max(InboxRow.received_at)).group_by(col(InboxRow.platform))
+    )
+    return {platform: moment.timestamp() for platform, moment in rows}
+
+
+def queued(session: Session) -> int:
+    """How many texts lack a vector."""
+    return session.exec(select(func.count()).select_from(EmbeddingQueueRow)).one()

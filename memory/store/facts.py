@@ -58,11 +58,7 @@ def confirm(session: Session, known: Fact, again: NewFact) -> Fact:
     session.add(row)
     session.flush()
     _add_evidence(session, known.id, again.evidence)
-    evidence = {(item.message_id, item.span.start): item for item in again.evidence}
-    evidence |= {(item.message_id, item.span.start): item for item in known.evidence}
-    return replace(
-        known, confirmed=row.confirmed, said_at=row.said_at, evidence=tuple(evidence.values())
-    )
+    return get(session, [known.id], Readable.of(known.audience))[known.id]
 
 
 def _add_evidence(session: Session, fact_id: int, evidence: Iterable[Evidence]) -> None:

@@ -125,7 +125,6 @@ async def test_a_judge_who_always_says_same_merges_no_guarded_pair(
         (known,) = await mind.memory.remember([new_fact(first, **about)], judge=judge)
         (new,) = await mind.memory.remember([new_fact(second, **about)], judge=judge)
         assert known.fact.id != new.fact.id, (a, b)
-    assert judge.asked, "guards alone decided: the judge would have merged them"
 
 
 # -- 14 --------------------------------------------------------------------------------------------
