@@ -6,8 +6,6 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from sqlalchemy import func
-from sqlmodel import Session, col, select
 
 from bot.jobs import Jobs
 from bot.messages import Turn

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session
 
 from bot.errors import BadModelAnswer
 from bot.extraction_prompts import close
@@ -25,7 +25,6 @@ from memory.store import audiences, facts, messages, summaries
 from memory.store.database import Database
 from memory.store.summaries import About, Source, Summary
 from memory.store.text_keys import text_key
-from memory.tables import FactRow, MessageRow
 from memory.types import Audience, Kind, Person, Readable, Ref
 
 log = logging.getLogger(__name__)
@@ -147,22 +146,8 @@ def prompt(item: Wanted) -> list[Turn]:
 
 def _wanted(session: Session, audience: Audience) -> list[Wanted]:
     audience_id = audiences.ensure_id(session, audience)
-    people = session.exec(
-        select(FactRow.subject)
-        .where(
-            FactRow.audience_id == audience_id,
-            col(FactRow.superseded_by).is_(None),
-            col(FactRow.subject).not_like(f"{facts.NAME_MARK}%"),
-        )
-        .group_by(col(FactRow.subject))
-        .having(func.count() >= ENOUGH_FACTS)
-    ).all()
-    conversations = session.exec(
-        select(MessageRow.conversation)
-        .where(MessageRow.audience_id == audience_id, MessageRow.text != "")
-        .group_by(col(MessageRow.conversation))
-        .having(func.count() >= ENOUGH_MESSAGES)
-    ).all()
+    people = summaries.people_with(session, audience_id, ENOUGH_FACTS)
+    conversations = summaries.conversations_with(session, audience_id, ENOUGH_MESSAGES)
     found = [_person(session, audience, person) for person in people]
     found += [_conversation(session, audience, conversation) for conversation in conversations]
     return [item for item in found if not _is_made(session, item)]

@@ -11,9 +11,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import and_, delete, or_
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, select
 
 from memory.store import audiences
+from memory.store.facts import NAME_MARK
 from memory.tables import FactRow, MessageRow, SummaryRow, SummarySourceRow
 from memory.types import Audience, Kind, Readable, Ref
 
@@ -153,3 +154,29 @@ def _delete(session: Session, ids: Collection[int]) -> None:
         return
     session.execute(delete(SummarySourceRow).where(col(SummarySourceRow.summary_id).in_(ids)))
     session.execute(delete(SummaryRow).where(col(SummaryRow.id).in_(ids)))
+
+
+def people_with(session: Session, audience_id: int, least: int) -> list[str]:
+    """Subjects that are people and have at least so many open facts in a place."""
+    rows = session.exec(
+        select(FactRow.subject)
+        .where(
+            FactRow.audience_id == audience_id,
+            col(FactRow.superseded_by).is_(None),
+            col(FactRow.subject).not_like(f"{NAME_MARK}%"),
+        )
+        .group_by(col(FactRow.subject))
+        .having(func.count() >= least)
+    )
+    return list(rows)
+
+
+def conversations_with(session: Session, audience_id: int, least: int) -> list[str]:
+    """Conversations of a place with at least so many messages."""
+    rows = session.exec(
+        select(MessageRow.conversation)
+        .where(MessageRow.audience_id == audience_id, MessageRow.text != "")
+        .group_by(col(MessageRow.conversation))
+        .having(func.count() >= least)
+    )
+    return list(rows)
