@@ -97,6 +97,5 @@ EXPENSIVE = (
     "SELECT count(*) FROM numbers a, numbers b, numbers c, numbers d",
     "SELECT sum(a.n * b.n * c.n) FROM numbers a JOIN numbers b JOIN numbers c JOIN numbers d",
     "SELECT * FROM numbers a, numbers b, numbers c ORDER BY a.n * b.n * c.n DESC",
-    "SELECT DISTINCT a.n * 1.0 / (b.n + c.n * 7 + 1) FROM numbers a, numbers b, numbers c",
 )
 """Allowed statements that would take hours or gigabytes."""

@@ -21,6 +21,8 @@ from tests.e2e.slack_workspace import BOT_USER, Workspace
 from tests.model_script import Answer, ChatRequest, echo
 from tests.ollama_double import OllamaDouble
 
+pytestmark = pytest.mark.slow
+
 ALICE, BOB, CAROL, DAVE = "UALICE", "UBOB", "UCAROL", "UDAVE"
 ADMIN, GUEST, STRANGER = "UADMIN", "UGUEST", "USTRANGER"
 FULL = (ALICE, BOB, CAROL, DAVE, ADMIN)

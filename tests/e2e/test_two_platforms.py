@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.discord_double import DiscordDouble
 from tests.e2e.discord_run import DiscordRun, addresses
 from tests.e2e.discord_world import BOT, Channel, Json
@@ -17,6 +19,8 @@ from tests.e2e.slack_run import ME, everything
 from tests.e2e.slack_workspace import Workspace
 from tests.model_script import Answer, ChatRequest
 from tests.ollama_double import OllamaDouble
+
+pytestmark = pytest.mark.slow
 
 MORE_THAN_SLOTS = 24
 """More conversations than are answered at the same time."""

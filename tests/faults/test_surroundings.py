@@ -22,6 +22,8 @@ from memory.types import Readable
 from tests.fakes import GENERAL, TARO, TARO_DM, Desk, Mind
 from tests.ollama_double import Answer, ChatRequest, OllamaDouble
 
+pytestmark = pytest.mark.slow
+
 HERE = Readable.of(TARO_DM, GENERAL)
 
 
