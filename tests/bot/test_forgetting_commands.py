@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -173,7 +174,7 @@ async def test_a_message_goes_by_its_link_for_its_author_and_an_admin(
         message = f"m-{author is None}"
         await desk.say(text, permalink=LINK, message_id=message)
         assert len(await known(desk)) == 2
-        extra = {"author": author} if author else {}
+        extra: dict[str, Any] = {"author": author} if author else {}
         reply = await desk.command(f"forget {LINK}", **extra)
         assert "2" in reply.text
         assert await known(desk) == []
@@ -198,7 +199,11 @@ async def test_a_stranger_learns_nothing_about_a_link(desk: Desk) -> None:
 async def test_a_channel_is_forgotten_by_an_admin_alone(
     desk: Desk, text: str, command: str
 ) -> None:
-    here = {"audience": GENERAL, "surface": Surface.PUBLIC, "conversation": "g"}
+    here: dict[str, Any] = {
+        "audience": GENERAL,
+        "surface": Surface.PUBLIC,
+        "conversation": "g",
+    }
     for person in (TARO, HANAKO):
         await desk.say(text, person, **here)
     await desk.say("I like figs")
