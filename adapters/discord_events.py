@@ -13,6 +13,7 @@ from adapters.discord_audiences import DIRECT, is_public
 from adapters.discord_state import Redact
 from adapters.discord_text import Names, Resolved, mention_of, resolve, without_quotes
 from bot.messages import Mention
+from memory.types import Audience
 
 _FROM_PEOPLE: Final = (discord.MessageType.default, discord.MessageType.reply)
 
@@ -77,35 +78,35 @@ def replies_to(message: discord.Message) -> int | None:
     return replied.author.id if isinstance(replied, discord.Message) else None
 
 
-def of_message(message: discord.Message, me: Self, *, addressed: bool, conversation: str) -> Heard:
+def of_message(
+    message: discord.Message, me: Self, place: Audience, *, addressed: bool, conversation: str
+) -> Heard:
     """A new message."""
-    body = _body("message", message, me, addressed, conversation)
+    body = _body("message", message, me, place, addressed, conversation)
     return Heard(tenant_of(guild_id_of(message)), f"message:{message.id}", body)
 
 
-def of_edit(message: discord.Message, me: Self, *, addressed: bool, conversation: str) -> Heard:
+def of_edit(
+    message: discord.Message, me: Self, place: Audience, *, addressed: bool, conversation: str
+) -> Heard:
     """A message that its author changed: `edited_at` is set."""
     assert message.edited_at is not None
     revision = stamp(message.edited_at)
-    body = _body("edit", message, me, addressed, conversation) | {"revision": revision}
+    body = _body("edit", message, me, place, addressed, conversation) | {"revision": revision}
     return Heard(tenant_of(guild_id_of(message)), f"edit:{message.id}:{revision}", body)
 
 
 def of_delete(
-    message_id: int,
-    channel_id: int,
-    guild_id: int | None,
-    user_id: str | None,
-    now: datetime,
-    *,
-    conversation: str,
+    message_id: int, channel_id: int, place: Audience, now: datetime, *, conversation: str
 ) -> Heard:
-    """A message that is gone; `user_id` is whose DM it was in."""
+    """A message of a place that is gone. Its channel may be gone too, so the place goes along."""
+    guild_id, user_id = (None, place.name) if place.tenant == DIRECT else (int(place.tenant), None)
     body = {
         "type": "delete",
         "id": str(message_id),
         "channel": str(channel_id),
         "guild": str(guild_id) if guild_id else None,
+        "place": place.name,
         "author": {"id": user_id or "0", "name": ""},
         "conversation": conversation,
         "sent_at": stamp(discord.utils.snowflake_time(message_id)),
@@ -186,7 +187,12 @@ def of_guild(what: str, guild_id: int, channel_id: int, now: datetime) -> Heard:
 
 
 def _body(
-    kind: str, message: discord.Message, me: Self, addressed: bool, conversation: str
+    kind: str,
+    message: discord.Message,
+    me: Self,
+    place: Audience,
+    addressed: bool,
+    conversation: str,
 ) -> dict[str, Any]:
     said = me.says(message)
     text, quoted = without_quotes(said.text)
@@ -200,6 +206,7 @@ def _body(
         "id": str(message.id),
         "channel": str(message.channel.id),
         "guild": str(guild_id) if guild_id else None,
+        "place": place.name,
         "author": {"id": str(message.author.id), "name": message.author.display_name},
         "text": text,
         "quoted": "\n\n".join(filter(None, quotes)),

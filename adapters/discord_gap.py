@@ -88,7 +88,8 @@ class Gap:
         self, channel: discord.abc.Messageable, channel_id: int, here: Audience
     ) -> None:
         """Edits and deletions of what is stored, seen by reading it again."""
-        ids = own_ids(await self._ledger.stored(here, CHECKED), channel_id, here)
+        stored = await self._ledger.stored(here, CHECKED)
+        ids = own_ids(stored, channel_id, here, is_post=is_post(channel))
         if not ids:
             return
         oldest = discord.Object(ids[-1] - 1)
@@ -105,17 +106,29 @@ class Gap:
         await self._recorder.delete(here, channel_id, channel, gone)
 
 
-def own_ids(stored: Sequence[tuple[str, str]], channel_id: int, here: Audience) -> list[int]:
+def is_post(channel: object) -> bool:
+    """True for a post of a forum or media channel: a thread that holds its first message."""
+    return isinstance(channel, discord.Thread) and isinstance(channel.parent, discord.ForumChannel)
+
+
+def own_ids(
+    stored: Sequence[tuple[str, str]], channel_id: int, here: Audience, *, is_post: bool
+) -> list[int]:
     """Ids of a place's stored messages that were posted in this channel or thread itself, newest
-    first. A question that a thread was opened for stands in the channel under its own id; what
-    was said by a command stands nowhere."""
+    first. A question that a thread was opened for, and whose id the thread has, stands in the
+    channel; what was said by a command stands nowhere."""
     channel = str(channel_id)
+    in_channel = here.name == channel
     return sorted(
         (
             int(message_id)
             for conversation, message_id in stored
             if message_id.isdecimal()
-            and (conversation == channel or (conversation == message_id and here.name == channel))
+            and (
+                in_channel and message_id == conversation
+                if message_id == conversation and not (is_post and message_id == channel)
+                else conversation == channel
+            )
         ),
         reverse=True,
     )

@@ -155,7 +155,10 @@ class Incoming:
         self, body: dict[str, Any], guild_id: int | None, channel: Channel | None
     ) -> Where:
         if guild_id is not None:
-            return self._audiences.of_channel(guild_id, int(body["channel"]), channel)
+            where = self._audiences.of_channel(guild_id, int(body["channel"]), channel)
+            known = Audience(PLATFORM, str(guild_id), body.get("place", where.audience.name))
+            # a thread that is gone meanwhile does not tell its channel any more
+            return where if where.audience == known else Where.alone(Surface.UNKNOWN, known)
         if body.get("in_group"):
             return Where.alone(Surface.GROUP_DM, Audience(PLATFORM, DIRECT, body["channel"]))
         user = int(body["author"]["id"])

@@ -243,7 +243,10 @@ class DiscordPlatform:
         if parent_id is None:
             ids = [int(message_id) for _, message_id in stored if message_id.isdecimal()]
         else:
-            ids = own_ids(stored, channel_id, here)
+            guild = self.client.get_guild(guild_id)
+            parent = guild.get_channel(parent_id) if guild else None
+            is_post = isinstance(parent, discord.ForumChannel)
+            ids = own_ids(stored, channel_id, here, is_post=is_post)
         await self._recorder.delete(here, channel_id, None, ids)
 
     async def called(self, interaction: discord.Interaction[Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import discord
 
-from adapters.discord_audiences import DIRECT, PLATFORM, direct_place, place_of
+from adapters.discord_audiences import PLATFORM, direct_place, place_of
 from adapters.discord_events import (
     Heard,
     Self,
@@ -111,6 +111,7 @@ class Recorder:
             heard = of_message(
                 message,
                 self._me(),
+                _place(message),
                 addressed=addressed,
                 conversation=self._conversation(message.id, message.channel),
             )
@@ -128,12 +129,14 @@ class Recorder:
 
         async def attempt() -> None:
             addressed = await self._addressed(message)
-            if addressed is None and not await self._ledger.knows(_place(message), str(message.id)):
+            here = _place(message)
+            if addressed is None and not await self._ledger.knows(here, str(message.id)):
                 return
             conversation = self._conversation(message.id, message.channel)
-            await self.commit_once(
-                of_edit(message, self._me(), addressed=bool(addressed), conversation=conversation)
+            edited = of_edit(
+                message, self._me(), here, addressed=bool(addressed), conversation=conversation
             )
+            await self.commit_once(edited)
 
         async with self._order:
             await self._insist(attempt)
@@ -142,8 +145,6 @@ class Recorder:
         self, place: Audience, channel_id: int, channel: object, ids: Iterable[int]
     ) -> None:
         """Messages of a place are gone. What was never stored is not even noted."""
-        direct = place.tenant == DIRECT
-        guild_id, user_id = (None, place.name) if direct else (int(place.tenant), None)
 
         async def attempt() -> None:
             for message_id in ids:
@@ -151,9 +152,8 @@ class Recorder:
                     continue
                 conversation = self._conversation(message_id, channel) or str(channel_id)
                 gone = of_delete(
-                    message_id, channel_id, guild_id, user_id, self._clock(),
-                    conversation=conversation,
-                )  # fmt: skip
+                    message_id, channel_id, place, self._clock(), conversation=conversation
+                )
                 await self.commit_once(gone)
 
         async with self._order:

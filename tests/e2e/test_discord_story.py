@@ -62,6 +62,7 @@ async def known_about(run: DiscordRun, who: Person) -> str:
     return "\n".join((await run.command(who, run.world.dm(who), "list")).shown)
 
 
+FRUITS = ("plums", "quinces", "loquats")
 ENGLISH = ("I live in Kanazawa.", "Where do I live?", "Kanazawa")
 JAPANESE = ("金沢に住んでいます。", "私はどこに住んでいますか？", "金沢")
 
@@ -140,11 +141,49 @@ async def test_a_channel_that_is_deleted_takes_what_was_said_there_with_it(
     alice = run.person("alice")
     guild = await run.guild("g", alice)
     where = await surface(run, "channel", guild, alice)
-    said = await run.ask(alice, where, f"I live in Tottori{alice.id}.")
+    asked = [await run.ask(alice, where, f"I like {fruit}{alice.id}.") for fruit in FRUITS]
+    threads = [run.world.channels[int(said["id"])] for said in asked]
+    followed = [await run.ask(alice, t, f"I live in Tottori{alice.id}.") for t in threads]
     await run.discord.remove_channel(where)
-    await run.handled(f"delete:{said['id']}")
+    for said in (*asked, *followed):
+        await run.handled(f"delete:{said['id']}")
     assert "nothing" in await known_about(run, alice)
     assert run.program.on_disk(f"Tottori{alice.id}") == []
+    for fruit in FRUITS:
+        assert run.program.on_disk(f"{fruit}{alice.id}") == []
+
+
+async def test_a_thread_that_is_deleted_leaves_the_question_it_was_opened_for(
+    run: DiscordRun,
+) -> None:
+    alice = run.person("alice")
+    guild = await run.guild("g", alice)
+    where = await surface(run, "channel", guild, alice)
+    said = await run.ask(alice, where, "I like plums.")
+    thread = run.world.channels[int(said["id"])]
+    followed = await run.ask(alice, thread, f"I live in Tottori{alice.id}.")
+    await run.discord.remove_channel(thread)
+    await run.handled(f"delete:{followed['id']}")
+    known = await known_about(run, alice)
+    assert "plums" in known
+    assert "Tottori" not in known
+    assert run.program.on_disk(f"Tottori{alice.id}") == []
+
+
+async def test_reading_a_thread_again_keeps_the_question_it_was_opened_for(
+    run: DiscordRun,
+) -> None:
+    alice = run.person("alice")
+    guild = await run.guild("g", alice)
+    where = await surface(run, "channel", guild, alice)
+    said = await run.ask(alice, where, "I like plums.")
+    thread = run.world.channels[int(said["id"])]
+    await run.ask(alice, thread, "I live in Tottori.")
+    await run.program.stop()
+    await run.start()
+    await run.ask(alice, thread, "I like kelp.")
+    known = await known_about(run, alice)
+    assert all(word in known for word in ("plums", "Tottori", "kelp"))
 
 
 @pytest.mark.parametrize("kind", ["forum post", "dm"])

@@ -24,6 +24,7 @@ from memory.types import (
     Message,
     NewFact,
     Origin,
+    Person,
     Readable,
     Ref,
     Span,
@@ -51,7 +52,9 @@ WORDS = [
     "会議",
     "予算",
 ]
-SUBJECTS = tuple(f"subject-{n}" for n in range(40))
+HOUSEHOLDS = tuple(Person("console", "local", f"household-{n}") for n in range(40))
+"""Those who move house again and again; every other fact is about somebody new."""
+
 CELLS = 8
 """Facts that one message can support, each by words of its own."""
 
@@ -157,19 +160,20 @@ async def _add(
     """Remember a few facts at once; those with an attribute supersede what they follow."""
     new: list[NewFact] = []
     for n in range(rng.randint(1, 8)):
-        place = rng.choice(PLACES)
+        place, moves = rng.choice(PLACES), rng.random() < 0.33
+        somebody = Person("console", "local", f"somebody-{number + n}")
         message, span = await paper.cell(place)
         new.append(
             NewFact(
                 text=sentence(rng, number + n),
-                subject=rng.choice(SUBJECTS),
+                subject=rng.choice(HOUSEHOLDS) if moves else somebody,
                 speaker=TARO,
                 audience=place,
                 language="zz",  # of no language that sentences are compared in: all stay apart
                 origin=Origin.STATED,
                 evidence=(Evidence(message.id, span),),
                 said_at=mind.clock(),
-                attribute=rng.choice(("home", None, None)),
+                attribute="home" if moves else None,
             )
         )
     for fact, outcome in zip(new, await mind.memory.remember(new), strict=True):
