@@ -105,6 +105,21 @@ class _Work:
         asker = self.message.author.person
         return quotable(self.hits, self.asked, asker, self.message.text, self.window)
 
+    def made_from(self) -> list[Ref]:
+        """All that words of the reply can come from, when the exchange is stored.
+
+        A model reads the conversation; quotations come from what they quote.
+        """
+        if self.heard is None:
+            return []
+        hits = self.hits if self.by_model else self.used
+        turns = [*self.history, self.heard] if self.by_model else [self.heard]
+        return [
+            *(hit.ref for hit in hits),
+            *(Ref(Kind.FACT, item.fact.id) for item in self.learned),
+            *(Ref(Kind.MESSAGE, turn.id) for turn in turns),
+        ]
+
     def numbers(self) -> dict[Ref, int]:
         """The number by which the reply's text cites each record."""
         shown = self.hits if self.by_model else self.used
@@ -296,6 +311,8 @@ class Responder:
         fixed = bool(self._persona(message).language)
         speak = say if fixed else _in_language_of(message, say)
         work = _Work(message, speak, question(message.text), keep, recheck)
+        if work.asked.is_question:
+            self._memory.embedding.foresee(message.text)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
         if await self._lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
             readable = work.message.readable
@@ -438,25 +455,16 @@ class Responder:
         preferences = await self._directory.preferences(work.message.author.person)
         read = work.consulted if any(hit.chunk is not None for hit in work.used) else None
         work.route = Route.DOCUMENTS.value if read is not None else work.route
-        stored_id: int | None = None
-        sources = [hit.ref for hit in (work.hits if work.by_model else work.used)]
-        sources += [Ref(Kind.FACT, item.fact.id) for item in work.learned]
-        sources += [Ref(Kind.MESSAGE, item.id) for item in work.history]
-        if work.heard is not None:
-            sources.append(Ref(Kind.MESSAGE, work.heard.id))
-            stored = await self._memory.hear(
-                self._as_message(work.message, reply), learn=False, findable=work.by_model
-            )
-            stored_id = stored.message.id if stored is not None else None
-        trace_id: int | None = None
+        trace_id, stored_id = None, None
         if work.keep:
-            trace_id = await self._memory.add_trace(
+            trace_id, stored_id = await self._memory.add_trace(
                 work.message.here,
                 work.message.author.person,
                 work.heard.id if work.heard else None,
-                stored_id,
+                self._as_message(work.message, reply) if work.heard else None,
                 self._steps(work),
-                sources if work.heard is not None else [],
+                work.made_from(),
+                findable=work.by_model,
             )
         log.info(
             "answered %s: route=%s hits=%d used=%d learned=%d calls=%d ms=%d",

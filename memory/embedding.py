@@ -7,6 +7,7 @@ the new one. While a model cannot be reached its texts wait in a queue in SQL.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -64,6 +65,8 @@ class EmbeddingService:
         self._serving: Ready | None = None
         self._target: Ready | None = None
         self._recent: OrderedDict[tuple[str, InputType, str], Vector] = OrderedDict()
+        self._asked: dict[str, asyncio.Task[tuple[Model, Vector] | None]] = {}
+        """Questions that are being embedded now."""
 
     @property
     def configured(self) -> Embedder:
@@ -71,6 +74,8 @@ class EmbeddingService:
 
     async def close(self) -> None:
         """Close the embedders."""
+        for task in list(self._asked.values()):
+            task.cancel()
         ready = [each.embedder for each in (self._serving, self._target) if each is not None]
         for embedder in {id(each): each for each in (self._embedder, *ready)}.values():
             await embedder.close()
@@ -118,8 +123,24 @@ class EmbeddingService:
 
         return await self._database.write(add)
 
+    def foresee(self, text: str) -> None:
+        """Begin to embed a question that will soon be searched for: that takes longest of all."""
+        if text not in self._asked:
+            task = asyncio.create_task(self._query(text))
+            self._asked[text] = task
+            task.add_done_callback(lambda done: self._answered(text, done))
+
     async def query(self, text: str) -> tuple[Model, Vector] | None:
         """A question's vector by the serving model; None while no model can be asked."""
+        self.foresee(text)
+        return await asyncio.shield(self._asked[text])
+
+    def _answered(self, text: str, task: asyncio.Task[tuple[Model, Vector] | None]) -> None:
+        del self._asked[text]
+        if not task.cancelled():
+            task.exception()  # it is raised where somebody waits, and of no use where nobody does
+
+    async def _query(self, text: str) -> tuple[Model, Vector] | None:
         ready = await self.serving()
         if ready is None:
             return None

@@ -127,33 +127,34 @@ class LongTermMemory:
         message = replace(message, text=redact(message.text).text)
 
         def store(session: Session) -> Heard | None:
-            place, id_ = message.audience, message.platform_id
-            digests = (
-                self._ledger.digest(place, id_, message.revision),
-                self._ledger.whole(place, id_),
-            )
-            if any(tombstones.exists(session, digest) for digest in digests):
-                return None
-            now = self._clock()
-            before = messages.find(session, message.audience, message.platform_id)
-            stored, change = messages.put(session, message, now, findable=findable)
-            if change is Change.UNCHANGED:
-                return Heard(stored, change)
-            if before is not None:
-                forgetting.withdraw(session, before, now, Receipt(), gone=False)
-                summaries.drop_stale(session)
-            audience_id = audiences.ensure_id(session, stored.audience)
-            ref = Ref(Kind.MESSAGE, stored.id)
-            records.reindex(session, audience_id, ref, now)
-            if learn:
-                extraction.enqueue(session, stored, now)
-            return Heard(stored, change)
+            heard = self._store(session, message, findable=findable)
+            if heard is not None and heard.change is not Change.UNCHANGED and learn:
+                extraction.enqueue(session, heard.message, self._clock())
+            return heard
 
         heard = await self._database.write(store)
         if heard is not None and heard.change is Change.EDITED:
             self.embedding.forget_recent()  # no byte of what the words were stays anywhere
             await self._database.checkpoint()
         return heard
+
+    def _store(self, session: Session, message: NewMessage, *, findable: bool) -> Heard | None:
+        place, id_ = message.audience, message.platform_id
+        revision = self._ledger.digest(place, id_, message.revision)
+        if tombstones.exists(session, revision, self._ledger.whole(place, id_)):
+            return None
+        now = self._clock()
+        stored, change = messages.put(session, message, now, findable=findable)
+        if change is Change.UNCHANGED:
+            return Heard(stored, change)
+        audience_id, ref = audiences.ensure_id(session, place), Ref(Kind.MESSAGE, stored.id)
+        if change is Change.NEW:
+            records.index_new(session, audience_id, ref, now)
+            return Heard(stored, change)
+        forgetting.withdraw(session, stored, now, Receipt(), gone=False)
+        summaries.drop_stale(session)
+        records.reindex(session, audience_id, ref, now)
+        return Heard(stored, change)
 
     async def history(self, conversation: str, readable: Readable, limit: int) -> list[Message]:
         """The last messages of a conversation, oldest first."""
@@ -454,16 +455,29 @@ class LongTermMemory:
         audience: Audience,
         asker: Person,
         message_id: int | None,
-        reply_id: int | None,
+        reply: NewMessage | None,
         steps: Mapping[str, Any],
         sources: Collection[Ref],
-    ) -> int:
-        """Store how an answer came about; gives the trace's id."""
-        return await self._database.write(
-            lambda s: traces.add(
-                s, audience, asker, message_id, reply_id, steps, sources, self._clock()
+        *,
+        findable: bool = True,
+    ) -> tuple[int, int | None]:
+        """Store an answer and how it came about; gives the ids of the trace and of the reply.
+
+        `reply` is stored as by `hear`, and `sources` are what it was made from. Without one,
+        only the trace is kept.
+        """
+
+        def store(session: Session) -> tuple[int, int | None]:
+            heard = self._store(session, reply, findable=findable) if reply else None
+            reply_id = heard.message.id if heard is not None else None
+            trace_id = traces.add(
+                session, audience, asker, message_id, reply_id, steps, sources, self._clock()
             )
-        )
+            return trace_id, reply_id
+
+        if reply is not None:
+            reply = replace(reply, text=redact(reply.text).text)
+        return await self._database.write(store)
 
     async def trace(self, asker: Person, audience: Audience, trace_id: int | None) -> Trace | None:
         """The asker's own trace by id, or of their last answer in this place."""

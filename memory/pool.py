@@ -249,9 +249,9 @@ def _terms(
         if not others:
             continue
         here = {"audience": audience_id, "owners": others}
-        for owner, length in connection.execute(_LENGTHS, here):
+        for owner, length in connection.execute(_LENGTHS, here).all():
             lengths[rows[owner]] = max(length, 1)
         if exact:
-            for term, owner, times in connection.execute(_LOOKUP, {**here, "terms": exact}):
+            for term, owner, times in connection.execute(_LOOKUP, {**here, "terms": exact}).all():
                 frequencies[rows[owner], columns[term]] = times
     return frequencies, lengths

@@ -306,6 +306,17 @@ class LineageRow(SQLModel, table=True):
     """`Ref.key` of what it was made from."""
 
 
+class LineagePlaceRow(SQLModel, table=True):
+    """A reply was made from something said in this place, which is not its own."""
+
+    __tablename__ = "lineage_place"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    derived: int = Field(primary_key=True)
+    """`Ref.key` of the derived record (a reply)."""
+    audience_id: int = Field(primary_key=True, sa_column_args=[ForeignKey("audience.id")])
+
+
 class ExtractionRow(SQLModel, table=True):
     """A message revision that facts have not been read off yet."""
 

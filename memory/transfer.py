@@ -221,7 +221,7 @@ def _take_message(
         ledger.digest(audience, line["platform_id"], line["revision"]),
         ledger.whole(audience, line["platform_id"]),
     )
-    if any(tombstones.exists(session, digest) for digest in named):
+    if tombstones.exists(session, *named):
         done.forgotten += 1
         return
     new = NewMessage(
@@ -246,7 +246,7 @@ def _take_message(
     if line["expired"]:
         session.get_one(MessageRow, stored.id).expired = True
     audience_id = audiences.ensure_id(session, audience)
-    records.reindex(session, audience_id, Ref(Kind.MESSAGE, stored.id), now)
+    records.index_new(session, audience_id, Ref(Kind.MESSAGE, stored.id), now)
     done.messages += 1
 
 

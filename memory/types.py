@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -95,8 +95,10 @@ class Kind(IntEnum):
         return self is not Kind.CHUNK
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Ref:
+_KINDS = tuple(Kind)
+
+
+class Ref(NamedTuple):
     """Names one retrievable record across kinds; `key` is the id it has in every index."""
 
     kind: Kind
@@ -108,7 +110,7 @@ class Ref:
 
     @classmethod
     def from_key(cls, key: int) -> Self:
-        return cls(Kind(key & 3), key >> 2)
+        return cls(_KINDS[key & 3], key >> 2)
 
 
 class Role(StrEnum):

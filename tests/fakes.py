@@ -52,6 +52,7 @@ from memory.types import (
     Origin,
     Person,
     Readable,
+    Ref,
     Role,
     Span,
     Vector,
@@ -281,6 +282,28 @@ class Mind:
         )
         assert isinstance(heard, Heard)
         return heard.message
+
+    async def reply(
+        self,
+        text: str,
+        sources: Sequence[Ref],
+        *,
+        asker: Person = TARO,
+        asked: Message | None = None,
+        **changed: Any,
+    ) -> Message:
+        """Store a reply that was made from the sources, with its trace, and give it as stored."""
+        told = new_message(
+            text,
+            **{"sent_at": self.clock(), "author": None, "role": Role.ASSISTANT, **changed},
+        )
+        _, id_ = await self.memory.add_trace(
+            told.audience, asker, None if asked is None else asked.id, told, {"query": text}, sources
+        )
+        assert id_ is not None
+        stored = await self.memory.find_message(told.audience, told.platform_id)
+        assert stored is not None
+        return stored
 
     async def state(self, text: str, *, said: dict[str, Any] | None = None, **changed: Any) -> Any:
         """Store a message and remember all of it as one fact; gives the `Fact`."""

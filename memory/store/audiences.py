@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import insert
-from sqlmodel import Session, col, select
+from sqlalchemy import bindparam, insert, select
+from sqlmodel import Session, col
 
 from memory.tables import AudienceRow
 from memory.types import Audience, Readable
@@ -16,28 +16,34 @@ def readable_ids(session: Session, readable: Readable) -> dict[int, Audience]:
     names = {str(audience): audience for audience in readable}
     if not names:
         return {}
-    rows = session.exec(
-        select(AudienceRow.id, AudienceRow.name)
-        .where(col(AudienceRow.name).in_(list(names)))
-        .order_by(col(AudienceRow.id))
-    )
+    rows = session.connection().execute(_BY_NAME, {"names": list(names)}).all()
     return {id_: names[name] for id_, name in rows if id_ is not None}
 
 
 def ensure_id(session: Session, audience: Audience) -> int:
     """The place's id, made now if it is new."""
-    found = session.exec(select(AudienceRow.id).where(AudienceRow.name == str(audience))).first()
+    connection = session.connection()
+    found = connection.execute(_BY_NAME, {"names": [str(audience)]}).scalar()
     if found is not None:
         return found
-    made = session.execute(
-        insert(AudienceRow).values(name=str(audience)).returning(col(AudienceRow.id))
-    )
-    return int(made.scalar_one())
+    made = connection.execute(_ADD, {"name": str(audience)}).scalar_one()
+    assert made is not None
+    return made
 
 
 def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:
     """The places behind ids that a query gave."""
-    rows = session.exec(
-        select(AudienceRow.id, AudienceRow.name).where(col(AudienceRow.id).in_(set(ids)))
-    )
+    rows = session.connection().execute(_BY_ID, {"ids": list(set(ids))}).all()
     return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
+
+
+# Built once: every read begins with one of these, and assembling it takes longer than running it.
+_BY_NAME = (
+    select(col(AudienceRow.id), col(AudienceRow.name))
+    .where(col(AudienceRow.name).in_(bindparam("names", expanding=True)))
+    .order_by(col(AudienceRow.id))
+)
+_ADD = insert(AudienceRow).returning(col(AudienceRow.id))
+_BY_ID = select(col(AudienceRow.id), col(AudienceRow.name)).where(
+    col(AudienceRow.id).in_(bindparam("ids", expanding=True))
+)

@@ -51,9 +51,9 @@ def facts(
         return {}
     connection = session.connection()
     sources: defaultdict[int, list[int]] = defaultdict(list)
-    for fact_id, message_id in connection.execute(_SOURCES, {"ids": list(ids)}):
+    for fact_id, message_id in connection.execute(_SOURCES, {"ids": list(ids)}).all():
         sources[fact_id].append(message_id)
-    rows = connection.execute(_FACTS, {"ids": list(ids), "audiences": list(audience_ids)})
+    rows = connection.execute(_FACTS, {"ids": list(ids), "audiences": list(audience_ids)}).all()
     return {row.id: FactBrief(*row[1:], tuple(sources[row.id])) for row in rows}
 
 

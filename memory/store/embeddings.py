@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
-from sqlalchemy import delete, func, insert, update
+from sqlalchemy import Integer, bindparam, delete, func, insert, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlmodel import Session, col, select
 
@@ -223,14 +223,18 @@ def of_owners(
     session: Session, audience_id: int, model: Model, keys: Iterable[int]
 ) -> dict[int, Vector]:
     """The vectors of some records of one audience, by key."""
-    rows = session.connection().execute(
-        select(col(EmbeddingRow.owner), col(EmbeddingRow.vector)).where(
-            col(EmbeddingRow.audience_id) == audience_id,
-            col(EmbeddingRow.model_id) == model.id,
-            col(EmbeddingRow.owner).in_(set(keys)),
-        )
-    )
+    asked = {"audience": audience_id, "model": model.id, "owners": list(set(keys))}
+    rows = session.connection().execute(_OF_OWNERS, asked).all()
     return {owner: np.frombuffer(vector, dtype=np.float32) for owner, vector in rows}
+
+
+_OF_OWNERS = select(col(EmbeddingRow.owner), col(EmbeddingRow.vector)).where(
+    col(EmbeddingRow.audience_id) == bindparam("audience"),
+    col(EmbeddingRow.model_id) == bindparam("model"),
+    col(EmbeddingRow.owner).in_(
+        bindparam("owners", type_=Integer, expanding=True, literal_execute=True)
+    ),
+)
 
 
 # -- queue ---------------------------------------------------------------------------------------
@@ -238,12 +242,15 @@ def of_owners(
 
 def enqueue(session: Session, model_id: int, audience_id: int, key: int, now: datetime) -> None:
     """Note that the owner's text wants a (new) vector of the model."""
-    session.merge(
-        EmbeddingQueueRow(
-            model_id=model_id, owner=key, audience_id=audience_id, attempts=0, due_at=now
-        )
-    )
-    session.flush()
+    row = {"model_id": model_id, "owner": key, "audience_id": audience_id}
+    session.connection().execute(_ENQUEUE, {**row, "attempts": 0, "due_at": now})
+
+
+_NEW = upsert(EmbeddingQueueRow)
+_ENQUEUE = _NEW.on_conflict_do_update(
+    index_elements=["model_id", "owner"],
+    set_={name: _NEW.excluded[name] for name in ("audience_id", "attempts", "due_at")},
+)
 
 
 def enqueue_many(

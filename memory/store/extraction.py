@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, exists, func
+from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -36,18 +37,23 @@ class Pending:
 def enqueue(session: Session, message: Message, now: datetime) -> None:
     """Queue a message of a person; a message that waits already takes the place of itself."""
     assert message.author is not None
-    session.merge(
-        ExtractionRow(
-            message_id=message.id,
-            audience_id=audiences.ensure_id(session, message.audience),
-            conversation=message.conversation,
-            author=str(message.author),
-            queued_at=now,
-            due_at=now,
-            attempts=0,
-        )
-    )
-    session.flush()
+    row = {
+        "message_id": message.id,
+        "audience_id": audiences.ensure_id(session, message.audience),
+        "conversation": message.conversation,
+        "author": str(message.author),
+        "queued_at": now,
+        "due_at": now,
+        "attempts": 0,
+    }
+    session.connection().execute(_ENQUEUE, row)
+
+
+_NEW = upsert(ExtractionRow)
+_ENQUEUE = _NEW.on_conflict_do_update(
+    index_elements=["message_id"],
+    set_={name: _NEW.excluded[name] for name in ("queued_at", "due_at", "attempts")},
+)
 
 
 def waiting(session: Session, now: datetime, limit: int = 1000) -> list[Pending]:

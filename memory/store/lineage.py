@@ -1,14 +1,20 @@
-"""What replies were made from. A reply is usable only where all of that is readable."""
+"""What replies were made from. A reply is usable only where all of that is readable.
+
+What a reply was made from directly is one row each; what those replies were made from is found
+by following the rows (`memory.forgetting.erase_derived`). The places behind a reply are added up
+when it is stored, because every search asks for them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlalchemy import Integer, bindparam, insert, select
+from sqlmodel import Session, col
 
 from memory.store import audiences
-from memory.tables import ChunkRow, FactRow, LineageRow, MessageRow
+from memory.tables import ChunkRow, FactRow, LineagePlaceRow, LineageRow, MessageRow
 from memory.types import Kind, Readable, Ref
 
 _ROWS: tuple[tuple[Kind, Any], ...] = (
@@ -19,12 +25,16 @@ _ROWS: tuple[tuple[Kind, Any], ...] = (
 
 
 def add(session: Session, reply_id: int, sources: Iterable[Ref]) -> None:
-    """Note what a reply was made from; what its sources were made from counts as well."""
-    derived = Ref(Kind.MESSAGE, reply_id).key
-    direct = {ref.key for ref in sources}
-    for key in (direct | _sources(session, direct)) - {derived}:
-        session.merge(LineageRow(derived=derived, source=key))
-    session.flush()
+    """Note what a reply was made from. Once more for the same reply, nothing new is noted."""
+    reply = Ref(Kind.MESSAGE, reply_id)
+    made_from = set(sources) - {reply}
+    behind = _places(session, made_from) - _places(session, {reply})
+    if made_from:
+        rows = [{"derived": reply.key, "source": ref.key} for ref in sorted(made_from)]
+        session.connection().execute(_ADD_SOURCE, rows)
+    if behind:
+        rows = [{"derived": reply.key, "audience_id": id_} for id_ in sorted(behind)]
+        session.connection().execute(_ADD_PLACE, rows)
 
 
 def closed(
@@ -33,36 +43,54 @@ def closed(
     """Those of the messages that were made from a record of any other place than these."""
     if not message_ids:
         return set()
-    keys = [Ref(Kind.MESSAGE, id_).key for id_ in message_ids]
-    made = session.exec(
-        select(LineageRow.derived, LineageRow.source).where(col(LineageRow.derived).in_(keys))
-    ).all()
-    if not made:
-        return set()
-    elsewhere: set[int] = set()
-    for kind, table in _ROWS:
-        ids = {source.id for _, key in made if (source := Ref.from_key(key)).kind is kind}
-        if ids:
-            rows = session.exec(
-                select(table.id).where(
-                    col(table.id).in_(ids), col(table.audience_id).not_in(audience_ids)
-                )
-            )
-            elsewhere |= {Ref(kind, id_).key for id_ in rows}
-    return {Ref.from_key(derived).id for derived, source in made if source in elsewhere}
+    here = {
+        "keys": [Ref(Kind.MESSAGE, id_).key for id_ in message_ids],
+        "audiences": list(audience_ids),
+    }
+    return {
+        Ref.from_key(key).id for key in session.connection().execute(_ELSEWHERE, here).scalars()
+    }
 
 
 def places(session: Session, refs: Collection[Ref]) -> Readable:
     """The places of the records, and of all that they were made from."""
-    direct = {ref.key for ref in refs}
-    keys = direct | _sources(session, direct)
-    ids: set[int] = set()
-    for kind, table in _ROWS:
-        mine = {ref.id for ref in map(Ref.from_key, keys) if ref.kind is kind}
-        if mine:
-            ids |= set(session.exec(select(table.audience_id).where(col(table.id).in_(mine))))
-    return Readable(frozenset(audiences.names(session, ids).values()))
+    return Readable(frozenset(audiences.names(session, _places(session, refs)).values()))
 
 
-def _sources(session: Session, derived: Collection[int]) -> set[int]:
-    return set(session.exec(select(LineageRow.source).where(col(LineageRow.derived).in_(derived))))
+def _places(session: Session, refs: Collection[Ref]) -> set[int]:
+    connection = session.connection()
+    found: set[int] = set()
+    for kind, _ in _ROWS:
+        ids = [ref.id for ref in refs if ref.kind is kind]
+        if ids:
+            found.update(connection.execute(_PLACES[kind], {"ids": ids}).scalars())
+    replies = [ref.key for ref in refs if ref.kind is Kind.MESSAGE]
+    if replies:
+        found.update(connection.execute(_BEHIND, {"keys": replies}).scalars())
+    return found
+
+
+def _numbers(name: str) -> Any:
+    return bindparam(name, type_=Integer, expanding=True, literal_execute=True)
+
+
+# Built once: assembling a statement takes longer than running it.
+_PLACES = {
+    kind: select(table.audience_id).where(table.id.in_(_numbers("ids"))).distinct()
+    for kind, table in _ROWS
+}
+_BEHIND = (
+    select(col(LineagePlaceRow.audience_id))
+    .where(col(LineagePlaceRow.derived).in_(_numbers("keys")))
+    .distinct()
+)
+_ELSEWHERE = (
+    select(col(LineagePlaceRow.derived))
+    .where(
+        col(LineagePlaceRow.derived).in_(_numbers("keys")),
+        col(LineagePlaceRow.audience_id).not_in(_numbers("audiences")),
+    )
+    .distinct()
+)
+_ADD_SOURCE = insert(LineageRow).prefix_with("OR IGNORE", dialect="sqlite")
+_ADD_PLACE = insert(LineagePlaceRow).prefix_with("OR IGNORE", dialect="sqlite")

@@ -33,5 +33,5 @@ def around(session: Session, message_ids: Collection[int]) -> dict[int, tuple[in
     """
     if not message_ids:
         return {}
-    rows = session.connection().execute(_STATEMENT, {"ids": list(message_ids)})
+    rows = session.connection().execute(_STATEMENT, {"ids": list(message_ids)}).all()
     return {row[0]: tuple(row[1:]) for row in rows}

@@ -79,6 +79,8 @@ def _passages(session: Session, ids: Iterable[int]) -> dict[int, str]:
     for id_ in ids:
         chunk_id, number = passages.place_of(id_)
         wanted[chunk_id].append(number)
+    if not wanted:
+        return {}
     rows = session.execute(
         select(ChunkRow.id, *_parts(ChunkRow)).where(
             col(ChunkRow.id).in_(wanted), _findable(ChunkRow)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import delete
+from sqlalchemy import bindparam, delete
 from sqlmodel import Session, col, select
 
 from memory.errors import StoreUnavailable
@@ -108,7 +108,11 @@ def lift(session: Session, digests: Iterable[bytes]) -> None:
     session.execute(delete(TombstoneRow).where(col(TombstoneRow.digest).in_(set(digests))))
 
 
-def exists(session: Session, digest: bytes) -> bool:
-    """True when that revision was forgotten."""
-    found = session.exec(select(TombstoneRow.digest).where(col(TombstoneRow.digest) == digest))
-    return found.first() is not None
+def exists(session: Session, *digests: bytes) -> bool:
+    """True when one of these revisions was forgotten."""
+    return session.connection().execute(_FIND, {"digests": digests}).first() is not None
+
+
+_FIND = select(col(TombstoneRow.digest)).where(
+    col(TombstoneRow.digest).in_(bindparam("digests", expanding=True))
+)

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
 from memory.store.facts import LARGEST_ID
-from memory.tables import LineageRow, TraceRow
+from memory.tables import LineagePlaceRow, LineageRow, TraceRow
 from memory.types import Audience, Kind, Person, Ref
 
 
@@ -113,6 +113,7 @@ def remove_for(session: Session, message_ids: Iterable[int]) -> None:
             col(LineageRow.derived).in_(keys) | col(LineageRow.source).in_(keys)
         )
     )
+    session.execute(delete(LineagePlaceRow).where(col(LineagePlaceRow.derived).in_(keys)))
 
 
 def _to_trace(session: Session, row: TraceRow) -> Trace:

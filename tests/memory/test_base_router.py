@@ -80,7 +80,8 @@ async def test_without_bases_or_question_there_is_no_choice(mind: Mind, router: 
 async def answered(mind: Mind, question: str, base_id: int) -> int:
     asked = await mind.hear(question)
     steps = {"query": question, "base_id": base_id}
-    return await mind.memory.add_trace(TARO_DM, TARO, asked.id, None, steps, [])
+    trace_id, _ = await mind.memory.add_trace(TARO_DM, TARO, asked.id, None, steps, [])
+    return trace_id
 
 
 async def test_verdicts_move_the_routing_and_can_be_taken_back(

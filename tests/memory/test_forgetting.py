@@ -11,7 +11,7 @@ from memory import maintenance
 from memory.errors import NotPermitted
 from memory.long_term import Actor
 from memory.store.database import Database
-from memory.types import Fact, Kind, Person, Readable, Ref, Role
+from memory.types import Fact, Kind, Person, Readable, Ref
 from tests.fakes import (
     GENERAL,
     HANAKO,
@@ -45,8 +45,7 @@ async def message_text(mind: Mind, platform_id: str, audience: Any = TARO_DM) ->
 
 async def answered(mind: Mind, text: str, sources: list[Ref], asker: Person = TARO) -> int:
     """A stored reply made from `sources`, with its trace; gives its id."""
-    reply = await mind.hear(text, author=None, role=Role.ASSISTANT)
-    await mind.memory.add_trace(TARO_DM, asker, None, reply.id, {"query": text}, sources)
+    reply = await mind.reply(text, sources, asker=asker)
     return reply.id
 
 

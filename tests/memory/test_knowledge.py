@@ -10,8 +10,8 @@ import pytest
 from memory.errors import NotPermitted
 from memory.knowledge import Knowledge, KnowledgeBase, NewSource, Outcome
 from memory.reading import Document, MediaType, Page, ReadingLimits, Reason, UnreadableDocument
-from memory.types import Audience, Hit, Kind, Person, Readable, Role
-from tests.fakes import GENERAL, HANAKO, NOON, SECRET, TARO, TARO_DM, Mind, bytes_of, new_message
+from memory.types import Audience, Hit, Kind, Person, Readable
+from tests.fakes import GENERAL, HANAKO, NOON, SECRET, TARO, TARO_DM, Mind, bytes_of
 
 EVERYWHERE = Readable.of(GENERAL, TARO_DM, SECRET)
 PUBLIC = Readable.of(GENERAL, TARO_DM)
@@ -279,14 +279,10 @@ async def test_replies_made_from_a_removed_document_go(mind: Mind, knowledge: Kn
     added = await knowledge.add(base, new(), pages())
     (hit, *_) = await chunks(mind, "alarm code Kurosawa")
     asked = await mind.hear("what is the alarm code?")
-    heard = await mind.memory.hear(
-        new_message("Kurosawa changes it", author=None, role=Role.ASSISTANT), learn=False
-    )
-    assert heard is not None
-    await mind.memory.add_trace(TARO_DM, TARO, asked.id, heard.message.id, {}, [hit.ref])
+    reply = await mind.reply("Kurosawa changes it", [hit.ref], asked=asked)
     assert added.source is not None
     receipt = await knowledge.remove(added.source.id, TARO, EVERYWHERE)
-    assert [message.id for message in receipt.replies] == [heard.message.id]
+    assert [message.id for message in receipt.replies] == [reply.id]
     assert "Kurosawa" not in str(await mind.memory.history("talk", EVERYWHERE, 10))
 
 

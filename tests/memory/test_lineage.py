@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.types import Kind, Message, Readable, Ref, Role
-from tests.fakes import GENERAL, SECRET, TARO, TARO_DM, Mind, new_fact
+from memory.types import Kind, Message, Readable, Ref
+from tests.fakes import GENERAL, SECRET, TARO_DM, Mind, new_fact
 
 MINE = Readable.of(TARO_DM)
 ALL = Readable.of(TARO_DM, SECRET, GENERAL)
@@ -13,9 +13,7 @@ ALL = Readable.of(TARO_DM, SECRET, GENERAL)
 
 async def reply(mind: Mind, text: str, *sources: Ref) -> Message:
     """A reply in Taro's direct message, made from the sources."""
-    stored = await mind.hear(text, author=None, role=Role.ASSISTANT, conversation="dm")
-    await mind.memory.add_trace(TARO_DM, TARO, None, stored.id, {}, sources)
-    return stored
+    return await mind.reply(text, sources, conversation="dm")
 
 
 async def source(mind: Mind, kind: Kind) -> Ref:

@@ -400,8 +400,8 @@ async def test_a_dm_reads_itself_public_places_and_the_private_ones_joined(mind:
 
 
 async def test_a_trace_is_shown_to_its_asker_only(mind: Mind) -> None:
-    first = await mind.memory.add_trace(TARO_DM, TARO, None, None, {"route": "talk"}, [])
-    second = await mind.memory.add_trace(TARO_DM, TARO, None, None, {"route": "memory"}, [])
+    first, _ = await mind.memory.add_trace(TARO_DM, TARO, None, None, {"route": "talk"}, [])
+    second, _ = await mind.memory.add_trace(TARO_DM, TARO, None, None, {"route": "memory"}, [])
     latest = await mind.memory.trace(TARO, TARO_DM, None)
     assert latest is not None
     assert (latest.id, latest.steps) == (second, {"route": "memory"})
@@ -417,10 +417,9 @@ async def test_a_trace_is_shown_to_its_asker_only(mind: Mind) -> None:
 
 
 async def test_lineage_names_what_was_made_from_a_record(mind: Mind) -> None:
-    reply = await mind.hear("you live in Osaka", author=None)
     fact = await mind.state("I live in Osaka")
     ref = Ref(Kind.FACT, fact.id)
-    await mind.memory.add_trace(TARO_DM, TARO, None, reply.id, {}, [ref, Ref(Kind.MESSAGE, 999)])
+    reply = await mind.reply("you live in Osaka", [ref, Ref(Kind.MESSAGE, 999)])
     assert await mind.database.read(lambda s: traces.derived_from(s, [ref])) == [reply.id]
 
 
