@@ -14,9 +14,14 @@ from memory import analysis
 from memory.analysis import SELF, Statement, Tense
 from memory.long_term import LongTermMemory
 from memory.remembering import Remembered
+from memory.store.text_keys import text_key
 from memory.types import Evidence, Message, NewFact, Origin, Person, Span
 
 log = logging.getLogger(__name__)
+
+MOST_STATEMENTS = 50
+"""Different statements read off one message. Of a longer text, which is no talk, the rest is
+found as what it is: a message."""
 
 
 class Extractor(Protocol):
@@ -62,14 +67,23 @@ class StatementExtractor:
 
 
 def facts_stated(message: Message) -> list[NewFact]:
-    """The facts that a person's message states, in its order; none for the bot's own."""
+    """The facts that a person's message states, in its order; none for the bot's own.
+
+    A sentence that it repeats is one fact with a span for each time, at most `MOST_STATEMENTS` in
+    all.
+    """
     if message.author is None:
         return []
     stated = analysis.statements(message.text, speaker_name=message.author_name)
-    return [_to_fact(message, message.author, statement) for statement in stated]
+    times: dict[tuple[object, ...], list[Statement]] = {}
+    for statement in stated:
+        said = (text_key(statement.text), statement.subject, statement.attribute, statement.negated)
+        if said in times or len(times) < MOST_STATEMENTS:
+            times.setdefault(said, []).append(statement)
+    return [_to_fact(message, message.author, *each) for each in times.values()]
 
 
-def _to_fact(message: Message, author: Person, statement: Statement) -> NewFact:
+def _to_fact(message: Message, author: Person, statement: Statement, *again: Statement) -> NewFact:
     attribute = statement.attribute
     held = analysis.resolve_time(
         statement.text, message.sent_at, message.time_zone, statement.language
@@ -84,7 +98,7 @@ def _to_fact(message: Message, author: Person, statement: Statement) -> NewFact:
         audience=message.audience,
         language=statement.language,
         origin=Origin.STATED,
-        evidence=(Evidence(message.id, statement.span),),
+        evidence=tuple(Evidence(message.id, each.span) for each in (statement, *again)),
         said_at=message.sent_at,
         attribute=attribute,
         negated=statement.negated,

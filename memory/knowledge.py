@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
@@ -33,7 +33,7 @@ from memory.reading import (
     read_in_subprocess,
 )
 from memory.redaction import redact
-from memory.store import base_means, bases, sources, tombstones
+from memory.store import base_means, bases, places, sources, tombstones
 from memory.store.bases import KnowledgeBase
 from memory.store.database import Database
 from memory.store.sources import Contents, NewSource, Source
@@ -108,6 +108,7 @@ class Knowledge:
         self._count_tokens = count_tokens
         self._limits = limits or ReadingLimits()
         self._read = read
+        self._collecting: set[Audience] = set()
 
     # -- bases -----------------------------------------------------------------------------------
 
@@ -130,6 +131,15 @@ class Knowledge:
     async def collect(self, base: KnowledgeBase, collects: bool) -> None:
         """Choose whether files posted in the base's place are added without being asked for."""
         await self._database.write(lambda s: bases.set_collects(s, base.id, collects))
+        await self.load()
+
+    def collects(self, audience: Audience) -> bool:
+        """True where every file posted is wanted; answered from memory, so at once."""
+        return audience in self._collecting
+
+    async def load(self) -> None:
+        """Read what must be known at once."""
+        self._collecting = await self._database.read(bases.collecting)
 
     # -- documents -------------------------------------------------------------------------------
 
@@ -217,6 +227,43 @@ class Knowledge:
             return self._bury(session, found)
 
         return await self._remove(work)
+
+    async def has(self, audience: Audience, platform_id: str) -> bool:
+        """True when a base has this file, or a file of this message. As for `source_deleted`."""
+        return bool(
+            await self._database.read(lambda s: sources.everywhere(s, audience, platform_id))
+        )
+
+    async def files_left(
+        self, audience: Audience, message_id: str, files: Collection[str]
+    ) -> Receipt | None:
+        """The platform says that a message was edited and has these files now: the others it
+        came with are gone. None when no base has any of those.
+        """
+
+        def work(session: Session) -> Receipt | None:
+            brought = sources.everywhere(session, audience, message_id)
+            gone = [source for source in brought if source.platform_id not in files]
+            return self._bury(session, gone) if gone else None
+
+        return await self._remove(work)
+
+    async def next_to_recheck(self, platform: str, limit: int) -> list[Source]:
+        """The documents whose messages are to be looked up on their platform, oldest turn first.
+
+        As `LongTermMemory.next_to_recheck`: goes on where the last call ended.
+        """
+
+        def turn(session: Session) -> list[Source]:
+            key = f"rechecked_files.{platform}"
+            after = int(places.get_value(session, key) or 0)
+            due = sources.to_recheck(session, platform, after, limit)
+            if not due and after:
+                due = sources.to_recheck(session, platform, 0, limit)
+            places.set_value(session, key, str(due[-1].id if due else 0))
+            return due
+
+        return await self._database.write(turn)
 
     async def source_deleted(self, audience: Audience, platform_id: str) -> Receipt | None:
         """The platform says that a file, or the message it came with, is gone; None when no base

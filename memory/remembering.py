@@ -129,11 +129,9 @@ class Remembering:
             return []
         model, embedded = vector
         audience_id = audiences.ensure_id(session, new.audience)
-        known = {
-            Ref(Kind.FACT, fact.id).key: fact
-            for fact in facts.maybe_same_subject(session, new.subject, new.speaker, new.audience)
-        }
-        stored = embeddings.of_owners(session, audience_id, model, known)
+        ids = facts.maybe_same_subject(session, new.subject, new.speaker, new.audience)
+        keys_known = (Ref(Kind.FACT, id_).key for id_ in ids)
+        stored = embeddings.of_owners(session, audience_id, model, keys_known)
         if not stored:
             return []
         keys = list(stored)
@@ -141,11 +139,13 @@ class Remembering:
         cosines = centred @ model.calibration.center(embedded[None, :])[0]
         scores = model.calibration.standardize(cosines)
         ranked = sorted(zip(keys, scores.tolist(), strict=True), key=lambda item: -item[1])
-        return [
-            (known[key], score)
+        near = {
+            Ref.from_key(key).id: score
             for key, score in ranked[: reconcile.MOST_CANDIDATES]
             if score >= reconcile.NEAR
-        ]
+        }
+        known = facts.get(session, near, Readable.of(new.audience))
+        return [(known[id_], score) for id_, score in near.items()]
 
     def _remember_one(
         self,

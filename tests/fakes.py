@@ -298,7 +298,12 @@ class Mind:
             **{"sent_at": self.clock(), "author": None, "role": Role.ASSISTANT, **changed},
         )
         _, id_ = await self.memory.add_trace(
-            told.audience, asker, None if asked is None else asked.id, told, {"query": text}, sources
+            told.audience,
+            asker,
+            None if asked is None else asked.id,
+            told,
+            {"query": text},
+            sources,
         )
         assert id_ is not None
         stored = await self.memory.find_message(told.audience, told.platform_id)

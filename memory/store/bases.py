@@ -107,6 +107,12 @@ def places(session: Session) -> Readable:
     return Readable(frozenset(audiences.names(session, ids).values()))
 
 
+def collecting(session: Session) -> set[Audience]:
+    """Places of the bases that collect."""
+    chosen = select(KnowledgeBaseRow.audience_id).where(col(KnowledgeBaseRow.collects))
+    return set(audiences.names(session, session.exec(chosen)).values())
+
+
 def set_collects(session: Session, base_id: int, collects: bool) -> None:
     session.execute(
         update(KnowledgeBaseRow)

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, or_, update
+from sqlalchemy import select as core_select
+from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, changes
@@ -61,16 +63,23 @@ def confirm(session: Session, known: Fact, again: NewFact) -> Fact:
 
 
 def _add_evidence(session: Session, fact_id: int, evidence: Iterable[Evidence]) -> None:
-    for item in evidence:
-        session.merge(
-            EvidenceRow(
-                fact_id=fact_id,
-                message_id=item.message_id,
-                start=item.span.start,
-                end=item.span.end,
-            )
-        )
-    session.flush()
+    rows = [
+        {
+            "fact_id": fact_id,
+            "message_id": item.message_id,
+            "start": item.span.start,
+            "end": item.span.end,
+        }
+        for item in evidence
+    ]
+    if rows:
+        session.connection().execute(_ADD_EVIDENCE, rows)
+
+
+_NEW_EVIDENCE = upsert(EvidenceRow)
+_ADD_EVIDENCE = _NEW_EVIDENCE.on_conflict_do_update(
+    index_elements=["fact_id", "message_id", "start"], set_={"end": _NEW_EVIDENCE.excluded.end}
+)
 
 
 def exact(session: Session, fact: NewFact, *, of_speaker: bool = False) -> Fact | None:
@@ -116,8 +125,8 @@ def of_subject(
 
 def maybe_same_subject(
     session: Session, subject: Person | str, speaker: Person, audience: Audience
-) -> list[Fact]:
-    """Open facts of one place that may be about the same, oldest first.
+) -> list[int]:
+    """Ids of the open facts of one place that may be about the same, oldest first.
 
     They are about the subject or, unless that is another person than the speaker, said by the
     same speaker of themself or of something that has a name: whom a sentence is about is not
@@ -130,11 +139,12 @@ def maybe_same_subject(
             col(FactRow.subject).startswith(NAME_MARK), col(FactRow.subject) == str(speaker)
         )
         about = or_(about, and_(col(FactRow.speaker) == str(speaker), unsure))
-    return _select(
-        session,
-        ids,
-        [col(FactRow.audience_id).in_(ids), about, col(FactRow.superseded_by).is_(None)],
+    rows = session.connection().execute(
+        core_select(col(FactRow.id))
+        .where(col(FactRow.audience_id).in_(ids), about, col(FactRow.superseded_by).is_(None))
+        .order_by(col(FactRow.id))
     )
+    return [id_ for id_ in rows.scalars() if id_ is not None]
 
 
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Fact]:

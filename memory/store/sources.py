@@ -50,6 +50,8 @@ class Source:
     added_by: Person
     added_at: datetime
     permalink: str | None
+    message_id: str | None = None
+    """The platform's id of the message that it came with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +155,14 @@ def listed(
 
 
 def everywhere(session: Session, audience: Audience, platform_id: str) -> list[Source]:
-    """The documents of one file, or of the files of one message, of `audience`'s tenant, whatever
-    place their base is for.
+    """The documents of one file, or of the files of one message, whatever place their base is
+    for: of `audience`'s tenant, or added by somebody of that tenant.
 
     For the platform's own events, which nobody reads.
     """
     tenant = f"{audience.platform}:{audience.tenant}:"
     rows = session.execute(
-        select(SourceRow.id, AudienceRow.name)
+        select(SourceRow.id, AudienceRow.name, SourceRow.added_by)
         .join(AudienceRow, col(AudienceRow.id) == col(SourceRow.audience_id))
         .where(
             or_(
@@ -169,9 +171,33 @@ def everywhere(session: Session, audience: Audience, platform_id: str) -> list[S
             _present(),
         )
     )
-    found = [(id_, Audience.parse(name)) for id_, name in rows if name.startswith(tenant)]
+    found = [
+        (id_, Audience.parse(name))
+        for id_, name, added_by in rows
+        if name.startswith(tenant) or added_by.startswith(tenant)
+    ]
     places = Readable(frozenset(place for _, place in found))
     return listed(session, places, ids=[id_ for id_, _ in found])
+
+
+def to_recheck(session: Session, platform: str, after: int, limit: int) -> list[Source]:
+    """The next documents by id that came with a message of a platform, for its own look at what
+    is still there.
+    """
+    rows = session.execute(
+        select(SourceRow.id, AudienceRow.name)
+        .join(AudienceRow, col(AudienceRow.id) == col(SourceRow.audience_id))
+        .where(
+            col(AudienceRow.name).startswith(f"{platform}:", autoescape=True),
+            col(SourceRow.message_id).is_not(None),
+            col(SourceRow.id) > after,
+            _present(),
+        )
+        .order_by(col(SourceRow.id))
+        .limit(limit)
+    ).all()
+    places = Readable(frozenset(Audience.parse(name) for _, name in rows))
+    return listed(session, places, ids=[id_ for id_, _ in rows])
 
 
 def hide(session: Session, source_id: int) -> None:
@@ -291,4 +317,5 @@ def _to_source(row: SourceRow, base: str, audience: Audience, chunk_count: int) 
         added_by=Person.parse(row.added_by),
         added_at=row.added_at,
         permalink=row.permalink,
+        message_id=row.message_id,
     )

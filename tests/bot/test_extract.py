@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from bot.extract import facts_stated, subject_of
+from bot.extract import MOST_STATEMENTS, facts_stated, subject_of
+from memory.long_term import Actor
 from memory.types import Message, Origin, Person, Readable, Role
 from tests.fakes import GENERAL, HANAKO, NOON, TARO, TARO_DM, Desk
 
@@ -116,3 +117,30 @@ async def test_a_message_without_facts_leaves_the_queue_too(desk: Desk) -> None:
     await desk.mind.hear("Hello!", learn=True)
     await desk.extractor.drain()
     assert await desk.mind.memory.unread() == 0
+
+
+@pytest.mark.parametrize(("text", "other"), [("I like cats.", "Hi."), ("猫が好きです。", "はい。")])
+def test_a_sentence_that_is_repeated_is_one_fact_with_every_span(text: str, other: str) -> None:
+    whole = " ".join([text, other, text, text])
+    (fact,) = facts_stated(said(whole))
+    spans = [item.span for item in fact.evidence]
+    assert len(spans) == 3
+    assert {whole[span.start : span.end] for span in spans} == {fact.text}
+
+
+def test_of_a_very_long_message_the_first_statements_are_read() -> None:
+    sentences = [f"My locker number {n} is full." for n in range(2 * MOST_STATEMENTS)]
+    facts = facts_stated(said(" ".join([*sentences, sentences[0]])))
+    assert [fact.text for fact in facts] == sentences[:MOST_STATEMENTS]
+    assert len(facts[0].evidence) == 2
+
+
+@pytest.mark.parametrize("text", ["I like cats.", "猫が好きです。"])
+async def test_forgetting_a_repeated_sentence_blanks_every_time_it_was_said(
+    desk: Desk, text: str
+) -> None:
+    heard = await desk.mind.hear(f"{text} {text} {text}", learn=True)
+    ((learned,),) = (await desk.extractor.drain()).values()
+    await desk.mind.memory.forget([learned.fact.id], Actor(TARO), Readable.of(TARO_DM))
+    left = await desk.mind.memory.find_message(TARO_DM, heard.platform_id)
+    assert left is None or not left.text.strip()

@@ -85,7 +85,12 @@ class Program:
         """Run it to its end with `said` on standard input."""
         process = self.start(*arguments, before=before)
         given = said.encode() if isinstance(said, str) else said
-        out, err = process.communicate(given, timeout=SECONDS)
+        try:
+            out, err = process.communicate(given, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()  # else it would slow down every test after this one
+            process.communicate()
+            raise
         return Ended(process.returncode, out.decode(), err.decode())
 
     def chat(self, *lines: str, user: str = "taro") -> Ended:
