@@ -20,7 +20,7 @@ import pytest
 
 from tests.e2e.program import SECONDS, Program
 from tests.fakes import bytes_of, encodings
-from tests.ollama_double import Answer, OllamaDouble
+from tests.ollama_double import Answer, ChatRequest, OllamaDouble
 
 pytestmark = pytest.mark.slow
 
@@ -171,7 +171,10 @@ def test_ctrl_c_at_the_prompt_ends_at_once(program: Program) -> None:
 
 
 async def test_ctrl_c_in_the_middle_of_an_answer_loses_nothing(program: Program) -> None:
-    async with OllamaDouble(lambda _: Answer("This is the beginning", hang=True)) as server:
+    def half_an_answer(asked: ChatRequest) -> Answer:
+        return Answer("{}") if asked.schema else Answer("This is the beginning", hang=True)
+
+    async with OllamaDouble(half_an_answer) as server:
         program.settings = {
             "OBOETE_CHAT_MODEL": "ollama:qwen3:4b",
             "OLLAMA_HOST": server.url,
