@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import ColumnElement, bindparam, insert, select
 from sqlmodel import Session, col
 
 from memory.tables import AudienceRow
@@ -33,8 +34,21 @@ def ensure_id(session: Session, audience: Audience) -> int:
 
 def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:
     """The places behind ids that a query gave."""
-    rows = session.connection().execute(_BY_ID, {"ids": list(set(ids))}).all()
+    wanted = list(set(ids))
+    if not wanted:
+        return {}
+    rows = session.connection().execute(_BY_ID, {"ids": wanted}).all()
     return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
+
+
+def of_known_row(audience_id: Any) -> ColumnElement[int]:
+    """The column `audience_id` in a query that finds its rows by their ids.
+
+    The sum keeps SQLite from looking through a whole place, by an index that begins with it, for
+    the few rows that were asked for: at 10,000 messages that takes ten times as long.
+    """
+    result: ColumnElement[int] = audience_id + 0
+    return result
 
 
 # Built once: every read begins with one of these, and assembling it takes longer than running it.

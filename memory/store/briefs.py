@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Integer, bindparam, select
 from sqlmodel import Session, col
 
-from memory.store import lineage
+from memory.store import audiences, lineage
 from memory.tables import EvidenceRow, FactRow, MessageRow
 
 
@@ -82,7 +82,7 @@ _FACTS = select(
     col(FactRow.said_at),
     col(FactRow.valid_from),
     col(FactRow.valid_until),
-).where(col(FactRow.id).in_(_IDS), col(FactRow.audience_id).in_(_AUDIENCES))
+).where(col(FactRow.id).in_(_IDS), audiences.of_known_row(FactRow.audience_id).in_(_AUDIENCES))
 _SOURCES = select(col(EvidenceRow.fact_id), col(EvidenceRow.message_id)).where(
     col(EvidenceRow.fact_id).in_(_IDS)
 )
@@ -93,4 +93,6 @@ _MESSAGES = select(
     col(MessageRow.author),
     col(MessageRow.author_name),
     col(MessageRow.sent_at),
-).where(col(MessageRow.id).in_(_IDS), col(MessageRow.audience_id).in_(_AUDIENCES))
+).where(
+    col(MessageRow.id).in_(_IDS), audiences.of_known_row(MessageRow.audience_id).in_(_AUDIENCES)
+)

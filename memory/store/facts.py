@@ -149,9 +149,11 @@ def maybe_same_subject(
 
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Fact]:
     """Those of the facts that are readable, by id."""
-    places = audiences.readable_ids(session, readable)
     possible = {id_ for id_ in ids if id_ <= LARGEST_ID}
-    where = [col(FactRow.id).in_(possible), col(FactRow.audience_id).in_(places)]
+    if not possible:
+        return {}
+    places = audiences.readable_ids(session, readable)
+    where = [col(FactRow.id).in_(possible), audiences.of_known_row(FactRow.audience_id).in_(places)]
     return {fact.id: fact for fact in _select(session, places, where)}
 
 
@@ -178,7 +180,9 @@ def supported_by(session: Session, message_id: int, readable: Readable) -> list[
     places = audiences.readable_ids(session, readable)
     supported = select(EvidenceRow.fact_id).where(EvidenceRow.message_id == message_id)
     return _select(
-        session, places, [col(FactRow.audience_id).in_(places), col(FactRow.id).in_(supported)]
+        session,
+        places,
+        [audiences.of_known_row(FactRow.audience_id).in_(places), col(FactRow.id).in_(supported)],
     )
 
 
@@ -328,6 +332,8 @@ def _select(
 def _with_evidence(
     session: Session, rows: Sequence[FactRow], places: dict[int, Audience]
 ) -> list[Fact]:
+    if not rows:
+        return []
     evidence: defaultdict[int, list[Evidence]] = defaultdict(list)
     found = session.exec(
         select(EvidenceRow, MessageRow.permalink, MessageRow.author, MessageRow.author_name)

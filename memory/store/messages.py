@@ -85,10 +85,14 @@ def find(session: Session, audience: Audience, platform_id: str) -> Message | No
 
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Message]:
     """Those of the messages that are readable with all they were made from, by id."""
+    wanted = set(ids)
+    if not wanted:
+        return {}
     places = audiences.readable_ids(session, readable)
     rows = session.exec(
         select(MessageRow).where(
-            col(MessageRow.id).in_(set(ids)), col(MessageRow.audience_id).in_(places)
+            col(MessageRow.id).in_(wanted),
+            audiences.of_known_row(MessageRow.audience_id).in_(places),
         )
     ).all()
     closed = _closed(session, rows, places)

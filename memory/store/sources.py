@@ -239,7 +239,11 @@ def chunks(session: Session, ids: Iterable[int], readable: Readable) -> dict[int
     rows = session.execute(
         select(ChunkRow, SourceRow)
         .join(SourceRow, col(SourceRow.id) == col(ChunkRow.source_id))
-        .where(col(ChunkRow.id).in_(set(ids)), col(ChunkRow.audience_id).in_(places), _present())
+        .where(
+            col(ChunkRow.id).in_(set(ids)),
+            audiences.of_known_row(ChunkRow.audience_id).in_(places),
+            _present(),
+        )
     )
     return {
         chunk.id or 0: SourceChunk(

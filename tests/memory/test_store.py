@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlmodel import Session
 
 from memory.errors import SchemaMismatch, StoreUnavailable
-from memory.store import audiences, messages, places, tombstones, traces
+from memory.store import audiences, briefs, facts, messages, places, sources, tombstones, traces
 from memory.store.database import PAGE_SIZE, Database, integrity
 from memory.store.messages import Change
 from memory.store.places import Place, Preferences
@@ -470,3 +470,41 @@ def test_addresses_keep_their_parts() -> None:
     for wrong in ("", "slack", "slack:T1", "slack:T1:", ":T1:U1", "slack::U1"):
         with pytest.raises(ValueError, match="must not"):
             Audience.parse(wrong)
+
+
+async def test_rows_that_are_asked_for_by_id_are_found_by_id(mind: Mind) -> None:
+    """And not by an index of places: that would go through all that is known of the place."""
+    fact = await mind.state("I live in Osaka")
+    message_id = fact.evidence[0].message_id
+    here = Readable.of(TARO_DM)
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: Any, __: Any, sql: str, parameters: Any, *___: Any) -> None:
+        asked.append((sql, parameters))
+
+    def read(session: Session) -> None:
+        ids = list(audiences.readable_ids(session, here))
+        facts.get(session, [fact.id], here)
+        messages.get(session, [message_id], here)
+        briefs.facts(session, [fact.id], ids)
+        briefs.messages(session, [message_id], ids)
+        sources.chunks(session, [1], here)
+
+    event.listen(mind.database.engine, "before_cursor_execute", note)
+    await mind.database.read(read)
+    event.remove(mind.database.engine, "before_cursor_execute", note)
+
+    def plans(session: Session) -> list[str]:
+        connection = session.connection()
+        return [
+            row[3]
+            for sql, parameters in asked
+            if sql.startswith("SELECT")
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", parameters)
+        ]
+
+    steps = await mind.database.read(plans)
+    for table in ("fact", "message", "chunk"):
+        steps_of_it = [step for step in steps if f" {table} " in step]
+        assert steps_of_it
+        assert all("USING INTEGER PRIMARY KEY" in step for step in steps_of_it)
