@@ -25,6 +25,9 @@ from memory.types import Audience, Fact, Hit, Kind, Message, Readable, Ref, Sour
 CANDIDATES = 40
 """Candidates of each signal and kind. On LoCoMo 100 find nothing more (docs/retrieval.md)."""
 
+PASSAGES = 100
+"""The same of documents, which hold many passages of one topic."""
+
 BEST = 12
 """Of each signal and kind, those whose neighbours are candidates too. All 100 gained nothing."""
 
@@ -79,7 +82,8 @@ class Retriever:
         best = set(found.keys[:BEST].tolist())
         if embedded is not None:
             for kind in searched:
-                keys, _ = await self._index.search(*embedded, list(ids), wide, [kind])
+                most = max(wide, PASSAGES) if kind is Kind.PASSAGE else wide
+                keys, _ = await self._index.search(*embedded, list(ids), most, [kind])
                 nearest += keys.tolist()
                 best.update(keys[:BEST].tolist())
         places = {audience: id_ for id_, audience in ids.items()}
