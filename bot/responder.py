@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any
 
 from bot import prompts
 from bot.admin_places import seen_alone
 from bot.analysis_questions import AnalysisQuestions
 from bot.command_registry import told
 from bot.commands import Commands
-from bot.documents import Consulted, Documents
+from bot.documents import Documents
 from bot.errors import BotFault, ModelUnavailable
+from bot.exchange import Exchange
 from bot.extract import Extractor
 from bot.happenings import SILENT, Happenings
 from bot.hush import Hush
 from bot.i18n import Translator, translator
+from bot.look_up import RECALLED, LookUp
 from bot.messages import (
     Delta,
     EventKind,
@@ -34,24 +34,20 @@ from bot.messages import (
 from bot.persona import Persona
 from bot.phrases import phrase
 from bot.plan import Route
-from bot.plan import plan as make_plan
 from bot.ports import ChatModel
-from bot.quoting import Reader, Window, citations, quotable, without_model
-from bot.research import Researcher
+from bot.quoting import citations, without_model
+from bot.rechecking import Recheck, as_of_now
 from bot.uploads import Uploads
-from memory.analysis import SELF, Question, question
+from memory.analysis import question
 from memory.directory import Directory
 from memory.errors import MemoryFault
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
-from memory.types import Audience, Fact, Hit, Kind, Message, NewMessage, Readable, Ref, Role
+from memory.types import Audience, Kind, Message, NewMessage, Ref, Role
 
 log = logging.getLogger(__name__)
-
-RECALLED = 12
-"""Records that a model gets to see."""
 
 HISTORY = 40
 """Turns of the conversation considered for the prompt; the token budget cuts further."""
@@ -65,65 +61,6 @@ ASK_AGAIN = timedelta(minutes=2)
 
 Take = Callable[[IncomingMessage, Translator], Awaitable[Reply | None]]
 """Replies to what it knows how to do; None leaves the message to others."""
-
-Recheck = Callable[[IncomingMessage, Readable], Awaitable[Readable]]
-"""As `bot.ports.Platform.still_readable`."""
-
-
-@dataclass(slots=True)
-class _Work:
-    """What is known of one message while it is being answered."""
-
-    message: IncomingMessage
-    say: Translator
-    asked: Question
-    keep: bool = True
-    """Store the exchange, if neither place nor person is paused."""
-    recheck: Recheck | None = None
-    started: float = field(default_factory=time.perf_counter)
-    heard: Message | None = None
-    learned: list[Remembered] = field(default_factory=list)
-    hits: list[Hit] = field(default_factory=list)
-    used: list[Hit] = field(default_factory=list)
-    history: list[Message] = field(default_factory=list)
-    calls: int = 0
-    route: str = "talk"
-    query: str = ""
-    window: Window | None = None
-    rounds: list[dict[str, Any]] = field(default_factory=list)
-    consulted: Consulted | None = None
-    """What the knowledge bases gave, when documents are among the hits."""
-    by_model: bool = False
-    """The reply is the model's, not quotations."""
-
-    @property
-    def reader(self) -> Reader:
-        return Reader.of(self.message, self.say)
-
-    def quotable(self) -> list[Hit]:
-        """The hits that can be quoted as the answer."""
-        asker = self.message.author.person
-        return quotable(self.hits, self.asked, asker, self.message.text, self.window)
-
-    def made_from(self) -> list[Ref]:
-        """All that words of the reply can come from, when the exchange is stored.
-
-        A model reads the conversation; quotations come from what they quote.
-        """
-        if self.heard is None:
-            return []
-        hits = self.hits if self.by_model else self.used
-        turns = [*self.history, self.heard] if self.by_model else [self.heard]
-        return [
-            *(hit.ref for hit in hits),
-            *(Ref(Kind.FACT, item.fact.id) for item in self.learned),
-            *(Ref(Kind.MESSAGE, turn.id) for turn in turns),
-        ]
-
-    def numbers(self) -> dict[Ref, int]:
-        """The number by which the reply's text cites each record."""
-        shown = self.hits if self.by_model else self.used
-        return {hit.ref: number for number, hit in enumerate(shown, start=1)}
 
 
 class Responder:
@@ -153,14 +90,13 @@ class Responder:
         self._extractor = extractor
         self._model = model
         self._clock = clock
-        self._documents = documents
         self._uploads = uploads
         self._figures = figures
         self._admins = admins
         self._take = take
         self._personas = personas
         self._answer_tokens = answer_tokens
-        self._researcher = Researcher(memory, model)
+        self._look_up = LookUp(memory, model, clock, documents)
         self._happenings = Happenings(memory, directory)
         self._hush = Hush(directory)
 
@@ -223,7 +159,7 @@ class Responder:
             return
         message = await self._hush.heeded(message)
         if message.kind is EventKind.HOME:
-            message = await _as_of_now(message, recheck)
+            message = await as_of_now(message, recheck)
             yield await self._commands.run("list", message, say)
             return
         taken = await self._take(message, say) if self._take is not None else None
@@ -231,7 +167,7 @@ class Responder:
             yield taken
             return
         if message.kind in {EventKind.COMMAND, EventKind.ACTION}:
-            message = await _as_of_now(message, recheck)
+            message = await as_of_now(message, recheck)
             yield await self._commands.run(message.text, message, say)
             return
         edited = message.kind is EventKind.EDIT and not self._asks_again(message)
@@ -242,7 +178,7 @@ class Responder:
         spoken = phrase(message.text)
         if spoken is not None:
             command = f"{spoken.command} {spoken.argument}".strip()
-            message = await _as_of_now(message, recheck)
+            message = await as_of_now(message, recheck)
             yield await self._commands.run(command, message, say, in_words=True)
             return
         if not message.text.strip():
@@ -310,11 +246,11 @@ class Responder:
     ) -> AsyncIterator[ReplyPart]:
         fixed = bool(self._persona(message).language)
         speak = say if fixed else _in_language_of(message, say)
-        work = _Work(message, speak, question(message.text), keep, recheck)
+        work = Exchange(message, speak, question(message.text), keep, recheck)
         if work.asked.is_question:
             self._memory.embedding.foresee(message.text)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
-        if await self._lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
+        if await self._look_up.lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
             readable = work.message.readable
             work.history = await self._memory.history(message.conversation, readable, HISTORY)
         if keep:
@@ -328,18 +264,18 @@ class Responder:
                 return
         if self._model is None:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
-                await self._recall(work)
+                await self._look_up.find(work)
                 work.used = work.quotable()
             yield await self._finish(
                 work, without_model(work.learned, work.used, work.asked, work.reader)
             )
             return
         yield Status(work.say("Thinking…"))
-        await self._recall(work)
+        await self._look_up.find(work)
         async for part in self._answer(work, self._model):
             yield part
 
-    async def _answer(self, work: _Work, model: ChatModel) -> AsyncIterator[ReplyPart]:
+    async def _answer(self, work: Exchange, model: ChatModel) -> AsyncIterator[ReplyPart]:
         """Stream the model's answer from what was found."""
         relevant = [hit for hit in work.hits if hit.evidence >= RELEVANT - DOUBT]
         work.hits = relevant[:RECALLED]
@@ -372,85 +308,14 @@ class Responder:
         work.used = [work.hits[n - 1] for n in prompts.cited(text) if 0 < n <= len(work.hits)]
         yield await self._finish(work, Reply(text))
 
-    async def _quote_instead(self, work: _Work, trouble: str) -> Reply:
+    async def _quote_instead(self, work: Exchange, trouble: str) -> Reply:
         """The answer when the model gave none: say so, and quote what was found."""
         work.used = work.quotable()
         reply = without_model(work.learned, work.used, work.asked, work.reader)
         why = trouble or work.say("The model gave no answer.")
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
 
-    async def _recall(self, work: _Work) -> None:
-        """Look up what bears on the message, in places that its readers can read right now."""
-        await self._look_up(work)
-        if await self._lost(work, [hit.ref for hit in work.hits]):
-            await self._look_up(work)
-
-    async def _lost(self, work: _Work, used: Collection[Ref]) -> bool:
-        """True when the records draw on a place that can be read no more; it is left out then."""
-        places = await self._memory.places_behind(used)
-        message = work.message
-        asked = Readable(places.audiences - {message.audience})
-        if not asked.audiences:
-            return False
-        now = await _as_of_now(replace(message, readable=asked), work.recheck)
-        lost = asked.audiences - now.readable.audiences
-        left = Readable(message.readable.audiences - lost)
-        work.message = replace(message, readable=left)
-        return bool(lost)
-
-    async def _look_up(self, work: _Work) -> None:
-        """Plan and search, leaving out what this very message has just taught, and questions."""
-        message = work.message
-        plan = await make_plan(message, work.history, self._model, self._clock())
-        work.calls += plan.calls
-        work.route = plan.route.value
-        work.window = plan.window
-        if plan.route is Route.TALK:
-            return
-        found = await self._researcher.find(
-            plan, message, 2 * RECALLED + len(work.learned), plain=message.plain
-        )
-        work.calls += found.calls
-        work.query, work.rounds = plan.query, found.steps
-        found.hits = await self._with_attribute(work, found.hits)
-        own = {item.fact.id for item in work.learned if not item.known}
-        seen = {item.id for item in work.history}
-        seen |= {work.heard.id} if work.heard else set()
-        seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
-        work.hits = [hit for hit in found.hits if _tells(hit, own, seen)][:RECALLED]
-        if self._documents is not None:
-            consulted = await self._documents.consult(plan.query, message.readable, work.hits)
-            if consulted is not None:
-                work.consulted, work.hits = consulted, consulted.hits
-                work.calls += consulted.calls
-
-    async def _with_attribute(self, work: _Work, hits: list[Hit]) -> list[Hit]:
-        """The hits, with the asker's facts of the very attribute that they ask for.
-
-        "Where did I live before?" asks for values of `home`: having one is evidence enough,
-        however different the words are.
-        """
-        asked = work.asked
-        named = asked.about is None and ":" in (asked.attribute or "")  # "the audit's deadline"
-        if asked.attribute is None or not (named or asked.about == SELF):
-            return hits
-        asker, readable = work.message.author.person, work.message.readable
-        mine = await self._memory.facts_about(asker, readable, past=True)
-        fitting = {
-            fact.id: fact
-            for fact in mine
-            if fact.subject == asker and fact.attribute and asked.fits(fact.attribute)
-        }
-        known = {hit.fact.id for hit in hits if hit.fact is not None}
-        floor = min((hit.score for hit in hits), default=0.0)
-        missing = [fact_hit(fact, floor) for id_, fact in fitting.items() if id_ not in known]
-        settled = [
-            sure(hit) if hit.fact is not None and hit.fact.id in fitting else hit
-            for hit in [*hits, *reversed(missing)]
-        ]
-        return sorted(settled, key=lambda hit: -hit.score)
-
-    async def _finish(self, work: _Work, reply: Reply) -> Reply:
+    async def _finish(self, work: Exchange, reply: Reply) -> Reply:
         """Store the reply with its lineage and trace; add citations and what was learned."""
         preferences = await self._directory.preferences(work.message.author.person)
         read = work.consulted if any(hit.chunk is not None for hit in work.used) else None
@@ -462,7 +327,7 @@ class Responder:
                 work.message.author.person,
                 work.heard.id if work.heard else None,
                 self._as_message(work.message, reply) if work.heard else None,
-                self._steps(work),
+                work.steps(self._model.name if self._model else "none"),
                 work.made_from(),
                 findable=work.by_model,
             )
@@ -474,7 +339,7 @@ class Responder:
             len(work.used),
             len(work.learned),
             work.calls,
-            _milliseconds(work),
+            work.milliseconds,
         )
         learned = () if preferences.quiet else tuple(item.fact for item in work.learned)
         return replace(
@@ -501,74 +366,9 @@ class Responder:
             sent_at=self._clock(),
         )
 
-    def _steps(self, work: _Work) -> dict[str, Any]:
-        used = {hit.ref for hit in work.used}
-        return {
-            "query": work.query if work.heard else "",
-            "searches": [
-                step if work.heard else {k: v for k, v in step.items() if k != "query"}
-                for step in work.rounds
-            ],
-            "route": work.route,
-            **(work.consulted.steps if work.consulted is not None else {}),
-            "model": self._model.name if self._model else "none",
-            "calls": work.calls,
-            "ms": _milliseconds(work),
-            "hits": [
-                {
-                    "kind": hit.ref.kind.name.lower(),
-                    "id": hit.ref.id,
-                    "score": round(hit.score, 3),
-                    "signals": {name: round(value, 3) for name, value in hit.signals},
-                    "used": hit.ref in used,
-                }
-                for hit in work.hits
-            ],
-        }
-
-
-async def _as_of_now(message: IncomingMessage, recheck: Recheck | None) -> IncomingMessage:
-    """The message with those of its readable places that the platform still confirms."""
-    asked = frozenset(a for a in message.readable if a.platform == message.platform)
-    if recheck is None or not asked:
-        return message
-    confirmed = await recheck(message, Readable(asked))
-    left = message.readable.audiences - asked | confirmed.audiences
-    return replace(message, readable=Readable(left))
-
-
-def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
-    """True for a record that can tell something new: no question, nothing said just now."""
-    if hit.fact is not None:
-        return hit.fact.id not in own
-    return hit.message is None or (
-        hit.message.id not in seen and not question(hit.message.text).is_question
-    )
-
 
 def _in_language_of(message: IncomingMessage, say: Translator) -> Translator:
     """Answers come in the language of the question, if there is a catalogue for it."""
     language = question(message.text).language
     other = translator(language)
     return other if other.language == language else say
-
-
-def fact_hit(fact: Fact, score: float) -> Hit:
-    """A fact that was looked up, not searched for, as a hit."""
-    ref = Ref(Kind.FACT, fact.id)
-    return Hit(ref, score, 0.0, fact.text, fact.audience, fact.said_at, fact)
-
-
-def sure(hit: Hit) -> Hit:
-    """The hit as one that answers for certain: it is of the attribute that was asked for."""
-    gained = max(0.0, RELEVANT - hit.evidence)
-    return replace(
-        hit,
-        score=hit.score + gained,
-        evidence=max(hit.evidence, RELEVANT),  # adding what was gained may round to less
-        signals=(*hit.signals, ("attribute", gained)),
-    )
-
-
-def _milliseconds(work: _Work) -> int:
-    return round((time.perf_counter() - work.started) * 1000)

@@ -163,16 +163,17 @@ async def test_a_bad_answer_loses_nothing_and_stores_nothing(
         return Answer(f"{thinking}Here: {GOOD % (text, text)}") if good else BROKEN[fault]
 
     async with OllamaDouble(script) as server:
-        patience = Timeouts(first=0.3, between=0.3, total=2.0)
-        chat = OllamaChat(server.url, "qwen3:4b", context_tokens=4096, timeouts=patience)
-        extractor = ModelExtractor(mind.memory, chat, mind.clock)
+        hasty = Timeouts(first=0.3, between=0.3, total=2.0)
+        chat = OllamaChat(server.url, "qwen3:4b", context_tokens=4096, timeouts=hasty)
         await mind.hear(text, learn=True)
-        assert await extractor.drain() == {}
+        assert await ModelExtractor(mind.memory, chat, mind.clock).drain() == {}
+        await chat.close()
         assert await mind.memory.unread() == 1
         assert await mind.memory.facts_about(TARO, HERE) == []
         good = True
         mind.clock.advance(hours=1)
-        await extractor.drain()
+        chat = OllamaChat(server.url, "qwen3:4b", context_tokens=4096)
+        await ModelExtractor(mind.memory, chat, mind.clock).drain()
         await chat.close()
     (fact,) = await mind.memory.facts_about(TARO, HERE)
     assert (fact.text, fact.attribute) == (text, "home")
