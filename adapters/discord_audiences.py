@@ -14,6 +14,7 @@ from typing import Final
 
 import discord
 
+from adapters.discord_texts import say
 from bot.messages import Surface
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
@@ -51,6 +52,15 @@ def place_of(
     if isinstance(channel, discord.Thread) and not channel.is_private():
         return place(guild_id, channel.parent_id)
     return place(guild_id, channel_id)
+
+
+def name_of(client: discord.Client, where: Audience, locale: str) -> str:
+    """A place as people see it; empty when it is not known (now)."""
+    if where.tenant == DIRECT:
+        return say("alone", locale)
+    guild = client.get_guild(int(where.tenant))
+    channel = guild.get_channel_or_thread(int(where.name)) if guild else None
+    return f"#{channel.name}" if channel else ""
 
 
 def is_public(channel: GuildChannel) -> bool:

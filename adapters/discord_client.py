@@ -38,6 +38,8 @@ class Listener(Protocol):
 
     async def channel_gone(self, guild_id: int, channel_id: int, parent_id: int | None) -> None: ...
 
+    async def reacted(self, reaction: discord.RawReactionActionEvent, *, added: bool) -> None: ...
+
     async def called(self, interaction: discord.Interaction[Any]) -> None: ...
 
     async def joined(self, guild: discord.Guild) -> None: ...
@@ -64,6 +66,8 @@ def intents(*, message_content: bool = True, members: bool = True) -> discord.In
     wanted.guilds = True
     wanted.guild_messages = True
     wanted.dm_messages = True
+    wanted.guild_reactions = True
+    wanted.dm_reactions = True
     wanted.message_content = message_content
     wanted.members = members
     return wanted
@@ -144,6 +148,12 @@ class Client(discord.Client):
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         ids = sorted(payload.message_ids)
         await self._listener.deleted(payload.guild_id, payload.channel_id, ids)
+
+    async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
+        await self._listener.reacted(payload, added=True)
+
+    async def on_raw_reaction_remove(self, payload: discord.RawReactionActionEvent) -> None:
+        await self._listener.reacted(payload, added=False)
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         await self._listener.channel_gone(channel.guild.id, channel.id, None)

@@ -16,7 +16,7 @@ from adapters.discord_earlier import EarlierAnswers
 from adapters.discord_format import Extras, compose, to_discord
 from adapters.discord_interactions import Interactions
 from adapters.discord_posts import post_id
-from adapters.discord_recorder import Recorder
+from adapters.discord_recorder import POST, Recorder
 from adapters.discord_state import KeyValue
 from adapters.discord_texts import say
 from adapters.discord_writer import Attached, ChannelSink, InteractionSink, Sink, Writer
@@ -114,7 +114,15 @@ class Delivery:
         except discord.Forbidden as refused:
             await self._explain_refusal(message)
             raise PlatformRefused(f"Discord refused the answer: {refused}") from refused
-        return post_id(writer.refs)
+        return await self._as_post(writer.refs)
+
+    async def _as_post(self, refs: list[str]) -> str | None:
+        """The id of an answer, kept for each of its messages when there are several."""
+        post = post_id(refs)
+        if post is not None and len(refs) > 1:
+            for ref in refs:
+                await self._keep.put(f"{POST}{ref.rpartition('/')[2]}", post)
+        return post
 
     async def _answer_interaction(
         self, event: InboxEvent, message: IncomingMessage, stream: ReplyStream

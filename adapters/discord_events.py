@@ -115,6 +115,36 @@ def of_delete(
     return Heard(tenant_of(guild_id), f"delete:{message_id}", body)
 
 
+def of_reaction(
+    reaction: discord.RawReactionActionEvent,
+    post: str,
+    place: Audience,
+    now: datetime,
+    *,
+    verdict: str,
+    added: bool,
+) -> Heard:
+    """What somebody thinks of a `post` of the bot's, said or taken back by an emoji."""
+    author = reaction.member.display_name if reaction.member else ""
+    # Discord gives it no id; whether it comes twice does not matter
+    id_ = f"reaction:{reaction.message_id}:{reaction.user_id}:{stamp(now)}"
+    body = {
+        "type": "reaction",
+        "id": id_,
+        "channel": str(reaction.channel_id),
+        "guild": str(reaction.guild_id) if reaction.guild_id else None,
+        "place": place.name,
+        "author": {"id": str(reaction.user_id), "name": author},
+        "text": verdict,
+        "reply_to": post,
+        "addressed": False,
+        "arguments": {} if added else {"removed": "yes"},
+        "conversation": str(reaction.channel_id),
+        "sent_at": stamp(now),
+    }
+    return Heard(tenant_of(reaction.guild_id), id_, body)
+
+
 def of_interaction(
     interaction: discord.Interaction[Any],
     me: Self,

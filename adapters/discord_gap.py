@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 import discord
 
-from adapters.discord_audiences import direct_place, place_of
+from adapters.discord_audiences import DIRECT, direct_place, place_of
+from adapters.discord_events import stamp
 from adapters.discord_recorder import SEEN, GuildMessages, Recorder
 from adapters.discord_state import KeyValue, Ledger
+from bot.messages import Said
 from memory.ports import Clock
 from memory.types import Audience
+
+_AT = re.compile(r"/channels/(?P<guild>\d+|@me)/(?P<channel>\d+)/\d+")
+"""Where a permalink leads."""
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +68,48 @@ class Gap:
                     await self._conversation(int(channel_id), guild_id, user_id, int(last))
                 except discord.HTTPException as refused:
                     log.warning("gap in %s not read: %s", channel_id, refused.code)
+
+    async def recheck(self, said: Sequence[Said]) -> int:
+        """Look messages up; commit what became of them. Gives how many were gone or different.
+
+        What may not be read, or cannot be now, is left alone.
+        """
+        found = 0
+        for each in said:
+            at = _AT.search(each.permalink or "")
+            if at is None or not each.message_id.isdecimal():
+                continue  # said by a command: it stands nowhere
+            guild = self._client.get_guild(int(at["guild"])) if at["guild"] != DIRECT else None
+            if guild is None and at["guild"] != DIRECT:
+                continue
+            try:
+                found += await self._look_up(each, guild, int(at["channel"]))
+            except discord.HTTPException as refused:
+                log.warning("%s cannot be looked up: %s", at["channel"], refused.code)
+        return found
+
+    async def _look_up(self, said: Said, guild: discord.Guild | None, channel_id: int) -> bool:
+        channel: object = None
+        try:
+            if guild is None:
+                channel = self._client.get_partial_messageable(channel_id)
+            else:
+                channel = guild.get_channel_or_thread(channel_id)
+                channel = channel or await guild.fetch_channel(channel_id)
+            if not isinstance(channel, discord.abc.Messageable):
+                return False
+            message = await channel.fetch_message(int(said.message_id))
+        except discord.NotFound:  # the message, or the channel with it
+            await self._recorder.delete(said.audience, channel_id, channel, [int(said.message_id)])
+            return True
+        if message.edited_at is None:
+            return False
+        left = {str(file.id) for file in message.attachments}
+        same = stamp(message.edited_at) == said.revision
+        if left.issuperset(said.files) if said.files else same:
+            return False
+        await self._recorder.edit(message)
+        return True
 
     async def _conversation(
         self, channel_id: int, guild_id: str | None, user_id: str | None, last: int

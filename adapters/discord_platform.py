@@ -15,7 +15,15 @@ import aiohttp
 import discord
 
 from adapters import discord_posts
-from adapters.discord_audiences import DIRECT, PLATFORM, Audiences, place, place_of
+from adapters.discord_audiences import (
+    DIRECT,
+    PLATFORM,
+    Audiences,
+    direct_place,
+    name_of,
+    place,
+    place_of,
+)
 from adapters.discord_client import Client, intents, redirect
 from adapters.discord_commands import CommandSpec
 from adapters.discord_delivery import Delivery
@@ -28,11 +36,11 @@ from adapters.discord_invite import (
     SERVER_MEMBERS,
     explain_intents,
 )
-from adapters.discord_recorder import GuildMessages, Recorder
+from adapters.discord_recorder import GuildMessages, Recorder, channel_ids
 from adapters.discord_setup import Guilds, ask_for_missing_intents, sync_commands
 from adapters.discord_state import Hooks, KeyValue, Ledger, Rules
 from bot.errors import PlatformUnavailable
-from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream
+from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream, Said
 from bot.ports import Inbox
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
@@ -159,6 +167,10 @@ class DiscordPlatform:
             return await self._audiences.of_person(int(audience.name), None)
         return await self._incoming.readable_in(int(audience.tenant), int(audience.name))
 
+    async def place_name(self, place: Audience, locale: str) -> str:
+        """See `bot.place_names.Naming`."""
+        return name_of(self.client, place, locale)
+
     async def readable_by(self, who: Person) -> Readable:
         """What a person can read now: their DM and their mutual guilds."""
         return await self._audiences.of_person(int(who.name), None)
@@ -184,6 +196,10 @@ class DiscordPlatform:
         """
         if self._live.is_set():
             await self._gap.read()
+
+    async def recheck(self, said: Sequence[Said]) -> int:
+        """See `bot.rereading.Rereadable`."""
+        return await self._gap.recheck(said)
 
     @property
     def connected(self) -> bool:
@@ -248,6 +264,17 @@ class DiscordPlatform:
             is_post = isinstance(parent, discord.ForumChannel)
             ids = own_ids(stored, channel_id, here, is_post=is_post)
         await self._recorder.delete(here, channel_id, None, ids)
+
+    async def reacted(self, reaction: discord.RawReactionActionEvent, *, added: bool) -> None:
+        guild_id, channel_id = reaction.guild_id, reaction.channel_id
+        ids: list[str] = []
+        if guild_id is None:
+            here = direct_place(reaction.user_id)
+        else:
+            channel = await self._message_channel(guild_id, channel_id)
+            here = place_of(guild_id, channel_id, channel)
+            ids = channel_ids(channel_id, channel)
+        await self._recorder.reaction(reaction, here, ids, added=added)
 
     async def called(self, interaction: discord.Interaction[Any]) -> None:
         await self._interactions.handle(interaction)

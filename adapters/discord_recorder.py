@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from typing import Any, Final
@@ -23,6 +23,7 @@ from adapters.discord_events import (
     of_delete,
     of_edit,
     of_message,
+    of_reaction,
 )
 from adapters.discord_state import KeyValue, Ledger, Rules
 from bot.messages import Mention
@@ -37,6 +38,10 @@ FOLLOWED: Final = "discord.followed."
 """+ thread id → id of the message that first mentioned the bot there."""
 SEEN: Final = "discord.seen."
 """+ channel id → [guild id or null, user id of the DM or null, id of the newest message]."""
+POST: Final = "discord.post."
+"""+ message id → `discord_posts.post_id` of the answer of several messages that it is part of."""
+VERDICTS: Final = ("👍", "👎")
+_SKIN_TONES: Final = "🏻🏼🏽🏾🏿"
 DIRECT_USER: Final = "discord.dm."
 """+ DM channel id → user id."""
 
@@ -141,6 +146,34 @@ class Recorder:
         async with self._order:
             await self._insist(attempt)
 
+    async def reaction(
+        self,
+        reaction: discord.RawReactionActionEvent,
+        place: Audience,
+        channel_ids: Sequence[str],
+        *,
+        added: bool,
+    ) -> None:
+        """Somebody judges a message by an emoji, or takes that back; only the bot's concern it."""
+        verdict = reaction.emoji.name.rstrip(_SKIN_TONES)
+        by_bot = reaction.member is not None and reaction.member.bot
+        if verdict not in VERDICTS or by_bot or reaction.user_id == self._me().user_id:
+            return
+        if not self._rules.permit(str(reaction.user_id), channel_ids):
+            return
+
+        async def attempt() -> None:
+            alone = f"{reaction.channel_id}/{reaction.message_id}"
+            post = await self._keep.get(f"{POST}{reaction.message_id}") or alone
+            if await self._ledger.knows(place, post):
+                now = self._clock()
+                await self.commit_once(
+                    of_reaction(reaction, post, place, now, verdict=verdict, added=added)
+                )
+
+        async with self._order:
+            await self._insist(attempt)
+
     async def delete(
         self, place: Audience, channel_id: int, channel: object, ids: Iterable[int]
     ) -> None:
@@ -196,8 +229,12 @@ class Recorder:
         return str(getattr(channel, "id", ""))
 
     async def _addressed(self, message: discord.Message) -> bool | None:
-        """True: to be answered. False: to be stored, as the channel is listened to. None: drop."""
-        if not self._rules.permit(str(message.author.id), _channel_ids(message)):
+        """True: to be answered. False: to be stored, as the channel is listened to or collects
+        files. None: drop.
+        """
+        in_guild = guild_id_of(message) is not None
+        ids = channel_ids(message.channel.id, message.channel) if in_guild else []
+        if not self._rules.permit(str(message.author.id), ids):
             return None
         if guild_id_of(message) is None:
             return True
@@ -208,7 +245,11 @@ class Recorder:
             return True
         if thread and await self.followed_since(thread):
             return True
-        return False if await self._ledger.listens(_place(message)) else None
+        here = _place(message)
+        wanted = await self._ledger.listens(here) or (
+            bool(message.attachments) and await self._ledger.collects(here)
+        )
+        return False if wanted else None
 
     async def _insist(self, attempt: Callable[[], Awaitable[Any]]) -> None:
         """Try until the store can be used: what came in must not be lost."""
@@ -230,11 +271,10 @@ class Recorder:
         await self._keep.put(f"{SEEN}{channel_id}", json.dumps(seen))
 
 
-def _channel_ids(message: discord.Message) -> list[str]:
-    if guild_id_of(message) is None:
-        return []
-    parent = message.channel.parent_id if isinstance(message.channel, discord.Thread) else None
-    return [str(i) for i in (message.channel.id, parent) if i]
+def channel_ids(channel_id: int, channel: object) -> list[str]:
+    """Ids by which the rules know a channel of a guild: a thread counts as its parent, too."""
+    parent = channel.parent_id if isinstance(channel, discord.Thread) else None
+    return [str(i) for i in (channel_id, parent) if i]
 
 
 def _place(message: discord.Message) -> Audience:

@@ -28,10 +28,10 @@ class KeyValue(Protocol):
 
 
 class Ledger(Protocol):
-    """What the store knows of messages and places."""
+    """What the store knows of messages, their files, and places."""
 
     async def knows(self, audience: Audience, message_id: str) -> bool:
-        """True when the message is stored or waits in the inbox."""
+        """True when the message or a file of it is stored, or it waits in the inbox."""
         ...
 
     async def stored(self, audience: Audience, limit: int) -> Sequence[tuple[str, str]]:
@@ -40,6 +40,10 @@ class Ledger(Protocol):
 
     async def listens(self, audience: Audience) -> bool:
         """True when an admin switched listening on there: unaddressed messages are wanted."""
+        ...
+
+    async def collects(self, audience: Audience) -> bool:
+        """True when every file that is posted there is wanted."""
         ...
 
 

@@ -25,6 +25,7 @@ _TEXTS: Final[dict[str, dict[str, str]]] = {
         "yes": "yes",
         "cancelled": "Nothing was changed.",
         "remember_title": "Remember",
+        "alone": "our direct messages",
     },
     "ja": {
         "sources": "出典",
@@ -47,6 +48,7 @@ _TEXTS: Final[dict[str, dict[str, str]]] = {
         "yes": "はい",
         "cancelled": "何も変更していません。",
         "remember_title": "覚える",
+        "alone": "ダイレクトメッセージ",
     },
 }
 

@@ -23,6 +23,9 @@ from memory.types import Audience, Readable
 CACHE_FOR = timedelta(minutes=5)
 """The design's limit for anything that decides what is readable."""
 
+PEOPLE = ("U", "W")
+"""How the ids of people begin; those of channels do not."""
+
 NOTHING: frozenset[Audience] = frozenset()
 
 Json = dict[str, Any]
@@ -61,6 +64,8 @@ class SlackPlace:
     name: str = ""
     is_shared: bool = True
     """Other organisations or workspaces are in it, or were invited."""
+    user: str = ""
+    """The person in a DM."""
 
 
 class SlackDirectory:
@@ -98,6 +103,12 @@ class SlackDirectory:
         """Id of the DM channel with a person. Raises PlatformRefused or PlatformUnavailable."""
         return await self._cache.get(("dm", user_id), lambda: self._open_dm(user_id))
 
+    async def channel_of(self, place: str) -> str:
+        """Id of the channel that a place is, also of a DM that could not be opened when it was
+        named. Raises PlatformRefused or PlatformUnavailable.
+        """
+        return await self.dm_with(place) if place.startswith(PEOPLE) else place
+
     # --- readable sets ------------------------------------------------------------------
 
     async def readable_in(self, channel: str) -> Readable:
@@ -109,6 +120,15 @@ class SlackDirectory:
         if not await self._or_less(False, lambda: self._all_read_public(channel)):
             return Readable.of(itself)
         return Readable(await self._public() | {itself})
+
+    async def readable_for(self, place: str) -> Readable:
+        """What everybody who reads the place can read; of a DM, what its person can."""
+        if place.startswith(PEOPLE):
+            return await self.readable_by(place)
+        found = await self.place(place)
+        if found.surface is not Surface.DM or not found.user:
+            return await self.readable_in(place)
+        return await self.readable_by(found.user)
 
     async def readable_by(self, user_id: str) -> Readable:
         """What one person can read, for a DM with them or a reply that only they see.
@@ -252,7 +272,13 @@ def place_of(shown: Json) -> SlackPlace:
     names = ("is_ext_shared", "is_org_shared", "is_shared", "is_pending_ext_shared")
     shared = any(shown.get(name) for name in names) or bool(shown.get("pending_shared"))
     unknown = surface is Surface.UNKNOWN
-    return SlackPlace(str(shown.get("id")), surface, shown.get("name") or "", shared or unknown)
+    return SlackPlace(
+        str(shown.get("id")),
+        surface,
+        shown.get("name") or "",
+        shared or unknown,
+        str(shown.get("user") or ""),
+    )
 
 
 def _hidden(channel: Json) -> bool:

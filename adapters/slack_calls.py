@@ -29,6 +29,9 @@ TRANSIENT = frozenset(
 )
 """Codes after which the same call may succeed; whether it took effect is not known."""
 
+NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
+"""What a thread began with, or a message, was deleted."""
+
 RETRY_DELAYS = (0.2, 1.0, 3.0)
 """Seconds before each further attempt of a call that failed for the moment."""
 

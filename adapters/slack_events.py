@@ -13,6 +13,7 @@ from memory.types import Audience, Person
 
 Json = dict[str, Any]
 Redact = Callable[[str], str]
+Wants = Callable[[Json, str], bool]
 
 PLATFORM = "slack"
 
@@ -169,12 +170,10 @@ def is_from_bot(message: Json, me: SlackIdentity) -> bool:
     )
 
 
-def is_wanted(
-    payload: Json, me: SlackIdentity, rules: SlackRules, listens: Callable[[str], bool]
-) -> bool:
+def is_wanted(payload: Json, me: SlackIdentity, rules: SlackRules, wants: Wants) -> bool:
     """False for what is acknowledged and dropped without ever being written to disk.
 
-    `listens(channel)` tells whether everything said in a channel is wanted.
+    `wants(message, channel)` tells whether a message is wanted that is not addressed to the bot.
     """
     if not rules.permit(channel_of(payload), user_of_payload(payload)):
         return False
@@ -185,7 +184,7 @@ def is_wanted(
         case "app_mention":
             return _is_whole(event) and not is_from_bot(event, me)
         case "message":
-            return _is_wanted_message(event, me, listens)
+            return _is_wanted_message(event, me, wants)
         case "reaction_added" | "reaction_removed":
             item = event.get("item") or {}
             return item.get("type") == "message" and event.get("item_user") == me.user
@@ -202,7 +201,7 @@ def is_wanted(
     return False
 
 
-def _is_wanted_message(event: Json, me: SlackIdentity, listens: Callable[[str], bool]) -> bool:
+def _is_wanted_message(event: Json, me: SlackIdentity, wants: Wants) -> bool:
     subtype = event.get("subtype")
     if not event.get("channel"):
         return False
@@ -224,7 +223,7 @@ def _is_wanted_message(event: Json, me: SlackIdentity, listens: Callable[[str], 
     if event.get("channel_type") == "im" or str(event.get("channel")).startswith("D"):
         return True
     in_thread = event.get("thread_ts") not in (None, event.get("ts"))
-    return in_thread or names_bot(event, me) or listens(str(event.get("channel")))
+    return in_thread or names_bot(event, me) or wants(event, str(event.get("channel")))
 
 
 def _is_whole(message: Json) -> bool:

@@ -5,15 +5,24 @@ See https://docs.slack.dev/messaging/working-with-files.
 
 from __future__ import annotations
 
+import logging
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from adapters.slack_calls import SlackCalls, SlackRefused, SlackUnavailable, translated
+from adapters.slack_events import REMOVED
 from bot.messages import Attachment, FileReply
 
 CHUNK_BYTES = 1 << 16
+CHECK = "check_file_info"
+"""`file_access` of a file about which files.info has to be asked (Slack Connect)."""
+
+Json = dict[str, Any]
+
+log = logging.getLogger(__name__)
 
 
 class SlackFiles:
@@ -21,6 +30,30 @@ class SlackFiles:
 
     def __init__(self, calls: SlackCalls) -> None:
         self._calls = calls
+
+    async def shared_with(self, message: Json) -> tuple[Attachment, ...]:
+        """Files that came with a message; those that are gone or kept elsewhere are left out.
+
+        Of a file of another organisation an event tells no more than the id. Raises
+        PlatformUnavailable.
+        """
+        return tuple(
+            [
+                found
+                for file in message.get("files") or []
+                if (found := attachment_of(await self._told(file))) is not None
+            ]
+        )
+
+    async def _told(self, file: Json) -> Json:
+        if file.get("file_access") != CHECK:
+            return file
+        try:
+            answer = await self._calls.read("files.info", file=file["id"])
+        except SlackRefused as error:
+            log.warning("slack: a file cannot be seen: %s", error)
+            return {}
+        return dict(answer.get("file") or {})
 
     async def download(self, attachment: Attachment, max_bytes: int) -> bytes:
         """The bytes of an attachment.
@@ -73,3 +106,17 @@ class SlackFiles:
             raise translated(error, "files.upload") from error
         except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
             raise SlackUnavailable("Slack did not take a file") from error
+
+
+def attachment_of(file: Json) -> Attachment | None:
+    """A file as Slack shows it; None for one that is gone or kept elsewhere."""
+    url = str(file.get("url_private_download") or file.get("url_private") or "")
+    if not url or file.get("mode") == REMOVED:
+        return None
+    return Attachment(
+        id=str(file["id"]),
+        name=str(file.get("name") or file["id"]),
+        media_type=str(file.get("mimetype") or "application/octet-stream"),
+        size=int(file.get("size") or 0),
+        url=url,
+    )

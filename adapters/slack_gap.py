@@ -6,19 +6,32 @@ Slack keeps no list of deletions, so only those of messages that are known are f
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from adapters.slack_calls import SlackCalls
-from adapters.slack_events import GAP, SPOKEN, SlackIdentity, is_from_bot, moment, names_bot
+from adapters.slack_calls import NO_THREAD, SlackCalls, SlackRefused
+from adapters.slack_events import (
+    GAP,
+    REMOVED,
+    SPOKEN,
+    SlackIdentity,
+    is_from_bot,
+    moment,
+    names_bot,
+)
 from bot.errors import PlatformRefused
+from bot.messages import Said
 
 Json = dict[str, Any]
 
 ANSWER_WITHIN = timedelta(minutes=10)
 """Older DMs and mentions are stored and not answered."""
+
+_AT = re.compile(r"/archives/(?P<channel>\w+)/p\d+(?:\?thread_ts=(?P<thread>[\d.]+))?")
+"""Where a permalink of `SlackIdentity.permalink` leads."""
 
 log = logging.getLogger(__name__)
 
@@ -53,36 +66,80 @@ async def missed(
     for ts in sorted(there):
         message = there[ts]
         edited = str((message.get("edited") or {}).get("ts") or "")
-        event = _event_in(channel)
         if ts in followed.known:
             if edited and edited != followed.known[ts]:
-                change = {"type": "message", "subtype": "message_changed", "message": message}
-                yield _body(event | change | {"event_ts": edited}, f"{ts}:{edited}", answer=False)
+                yield _changed(channel, message)
             continue
         said = message.get("subtype") in SPOKEN and not is_from_bot(message, me)
         if said and moment(ts) > followed.since:
             to_bot = channel.startswith("D") or names_bot(message, me)
             answer = to_bot and now - moment(ts) < ANSWER_WITHIN
-            yield _body(message | event | {"type": "message"}, ts, answer=answer)
+            yield _body(
+                message | _event_in(channel) | {"type": "message"},
+                f"gap:{channel}:{ts}",
+                answer=answer,
+            )
     for ts in sorted(followed.known.keys() - there.keys()):
-        gone = {"type": "message", "subtype": "message_deleted", "deleted_ts": ts}
-        previous = {"ts": ts, **({"thread_ts": thread} if thread else {})}
-        yield _body(
-            _event_in(channel) | gone | {"previous_message": previous}, f"{ts}:gone", answer=False
+        yield _gone(channel, ts, thread)
+
+
+async def changed(calls: SlackCalls, said: Said) -> list[Json]:
+    """Bodies of events for what became of one message: deleted, edited, or rid of its files.
+
+    Empty for a message that is as it was, or that may not be read. Raises PlatformUnavailable.
+    """
+    at = _AT.search(said.permalink or "")
+    if at is None:
+        return []
+    channel, ts = at["channel"], said.message_id
+    thread = at["thread"] or ts
+    try:
+        answer = await calls.read(
+            "conversations.replies",
+            channel=channel,
+            ts=thread,
+            oldest=ts,
+            latest=ts,
+            inclusive="true",
         )
+    except SlackRefused as error:
+        if error.code in NO_THREAD:
+            return [_gone(channel, ts, thread)]
+        log.warning("slack: %s cannot be looked up: %s", channel, error)
+        return []
+    message = next((m for m in answer.get("messages") or [] if m.get("ts") == ts), None)
+    if message is None or message.get("subtype") == REMOVED:
+        return [_gone(channel, ts, thread)]
+    edited = str((message.get("edited") or {}).get("ts") or "")
+    found = [] if said.files or edited in ("", said.revision) else [_changed(channel, message)]
+    left = {file.get("id") for file in message.get("files") or [] if file.get("mode") != REMOVED}
+    for file in said.files:
+        if file not in left:
+            event = {"type": "file_deleted", "file_id": file}
+            found.append(_body(event, f"gap:{file}:gone", answer=False))
+    return found
+
+
+def _changed(channel: str, message: Json) -> Json:
+    ts, edited = message["ts"], message["edited"]["ts"]
+    event = {"type": "message", "subtype": "message_changed", "message": message}
+    event |= _event_in(channel) | {"event_ts": edited}
+    return _body(event, f"gap:{channel}:{ts}:{edited}", answer=False)
+
+
+def _gone(channel: str, ts: str, thread: str) -> Json:
+    event = {"type": "message", "subtype": "message_deleted", "deleted_ts": ts}
+    previous = {"ts": ts, **({"thread_ts": thread} if thread else {})}
+    event |= _event_in(channel) | {"previous_message": previous}
+    return _body(event, f"gap:{channel}:{ts}:gone", answer=False)
 
 
 def _event_in(channel: str) -> Json:
     return {"channel": channel, "channel_type": "im" if channel.startswith("D") else None}
 
 
-def _body(event: Json, stamp: str, *, answer: bool) -> Json:
-    return {
-        "type": "event_callback",
-        "event_id": f"gap:{event['channel']}:{stamp}",
-        "event": event,
-        GAP: answer,
-    }
+def _body(event: Json, event_id: str, *, answer: bool) -> Json:
+    return {"type": "event_callback", "event_id": event_id, "event": event, GAP: answer}
 
 
 async def _messages(calls: SlackCalls, channel: str, thread: str, oldest: datetime) -> list[Json]:

@@ -19,11 +19,11 @@ from adapters.slack_events import (
     event_of,
     moment,
 )
+from adapters.slack_files import SlackFiles
 from adapters.slack_interactions import SlackInteractions
 from adapters.slack_text import read_text
 from adapters.slack_threads import SlackThreads, ThreadBefore, names_in
 from bot.messages import (
-    Attachment,
     EventKind,
     InboxEvent,
     IncomingMessage,
@@ -43,15 +43,17 @@ class SlackIncoming:
         me: SlackIdentity,
         directory: SlackDirectory,
         threads: SlackThreads,
+        files: SlackFiles,
         *,
         admins: frozenset[Person],
-        listens: Callable[[str], bool],
+        wants: Callable[[Json, str], bool],
         redact: Redact,
     ) -> None:
         self._me = me
         self._directory = directory
         self._threads = threads
-        self._listens = listens
+        self._files = files
+        self._wants = wants
         self._redact = redact
         self._envelopes = SlackEnvelopes(me, directory, admins=admins, redact=redact)
         self._interactions = SlackInteractions(me, directory, self._envelopes, redact=redact)
@@ -106,7 +108,7 @@ class SlackIncoming:
         if root != ts and not direct:
             before = await self._threads.before(channel, root, ts)
         addressed = direct or mention is Mention.DIRECT or before.followed
-        if not (addressed or kind is EventKind.EDIT or self._listens(channel)):
+        if not (addressed or kind is EventKind.EDIT or self._wants(event, channel)):
             return None
         author = await self._envelopes.author(str(event["user"]))
         if author is None:
@@ -134,7 +136,7 @@ class SlackIncoming:
             addressed=addressed,
             answer=bool(gap) if gap is not None else True,
             references=await self._envelopes.references(event, names),
-            attachments=attachments_of(event),
+            attachments=await self._files.shared_with(event),
             reply_to=root if root != ts else None,
             locale=(await self._directory.user(str(event["user"]))).locale,
             permalink=self._me.permalink(channel, ts, root),
@@ -222,19 +224,3 @@ class SlackIncoming:
             conversation=f"user:{user}",
             arguments={"event": name},
         )
-
-
-def attachments_of(message: Json) -> tuple[Attachment, ...]:
-    """Files that came with a message; those that are gone or kept elsewhere are left out."""
-    return tuple(
-        Attachment(
-            id=str(file["id"]),
-            name=str(file.get("name") or file["id"]),
-            media_type=str(file.get("mimetype") or "application/octet-stream"),
-            size=int(file.get("size") or 0),
-            url=url,
-        )
-        for file in message.get("files") or []
-        if (url := str(file.get("url_private_download") or file.get("url_private") or ""))
-        and file.get("mode") != REMOVED
-    )

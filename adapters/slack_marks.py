@@ -26,7 +26,11 @@ def reply_key(message: IncomingMessage) -> str:
 
 def stamp_for(message: IncomingMessage) -> Stamp:
     """Metadata for the parts of the answer to a message; 0 parts mean "not finished"."""
-    key = reply_key(message)
+    return stamp_of(reply_key(message))
+
+
+def stamp_of(key: str) -> Stamp:
+    """Metadata for the parts of what has this key."""
 
     def stamp(part: int, parts: int) -> Json:
         payload = {"answers": key, "part": part, "parts": parts}

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from adapters.slack_app import bolt_app
@@ -24,15 +24,16 @@ from adapters.slack_events import (
     stripped,
 )
 from adapters.slack_files import SlackFiles
-from adapters.slack_gap import Followed, missed
+from adapters.slack_gap import Followed, changed, missed
 from adapters.slack_http import HttpEndpoint, SlackHttp
 from adapters.slack_incoming import SlackIncoming
-from adapters.slack_posts import SlackPosts
+from adapters.slack_posts import Destination, SlackPosts
 from adapters.slack_replies import SlackReplies
 from adapters.slack_socket import SlackSocket
+from adapters.slack_texts import say
 from adapters.slack_threads import SlackThreads
 from bot.errors import PlatformUnavailable
-from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream, Surface
+from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream, Said, Surface
 from bot.ports import Inbox
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
@@ -41,6 +42,9 @@ Json = dict[str, Any]
 
 DEFAULT_API_URL = "https://slack.com/api/"
 
+CLOCKS_APART = timedelta(minutes=5)
+"""By how much Slack's clock and ours may differ."""
+
 log = logging.getLogger(__name__)
 
 
@@ -48,7 +52,7 @@ async def _nothing_followed() -> Sequence[Followed]:
     return ()
 
 
-def _listens_nowhere(_: Audience) -> bool:
+def _nowhere(_: Audience) -> bool:
     return False
 
 
@@ -93,16 +97,20 @@ class SlackPlatform:
         clock: Clock,
         redact: Redact,
         *,
-        listens: Callable[[Audience], bool] = _listens_nowhere,
+        listens: Callable[[Audience], bool] = _nowhere,
+        collects: Callable[[Audience], bool] = _nowhere,
         followed: Callable[[], Awaitable[Sequence[Followed]]] = _nothing_followed,
     ) -> None:
-        """`listens` tells whether everything said in a place is wanted, and must be quick;
-        `followed` gives the conversations to read again after downtime."""
+        """`listens` tells whether everything said in a place is wanted, `collects` whether every
+        file is, and both must be quick; `followed` gives the conversations to read again after
+        downtime.
+        """
         self._settings = settings
         self._inbox = inbox
         self._clock = clock
         self._redact = redact
         self._listens = listens
+        self._collects = collects
         self._followed = followed
         self._calls = SlackCalls(web_client(settings.bot_token, settings.api_url))
         self._parts: _Parts | None = None
@@ -115,7 +123,7 @@ class SlackPlatform:
         return PLATFORM
 
     @property
-    def is_connected(self) -> bool:
+    def connected(self) -> bool:
         """False while nothing can be received, as far as is known."""
         return self._receiver is not None and self._receiver.is_connected
 
@@ -140,6 +148,19 @@ class SlackPlatform:
     ) -> str | None:
         return await (await self._ready()).replies.deliver(event, message, reply)
 
+    async def post(self, audience: Audience, text: str, *, conversation: str) -> str | None:
+        """Post Markdown unasked: in a DM, in the thread that `conversation` names, or else in the
+        place itself. See `SlackPosts.unasked`.
+        """
+        parts = await self._ready()
+        channel, _, root = conversation.partition("/")
+        to = Destination(
+            await parts.directory.channel_of(audience.name),
+            thread=root if root and channel == audience.name else None,
+            since=f"{(self._clock() - CLOCKS_APART).timestamp():.6f}",
+        )
+        return await parts.posts.unasked(to, text)
+
     async def retract(self, place: Audience, message_id: str) -> int:
         """Delete an answer by what `deliver` gave; tells how many messages went.
 
@@ -158,9 +179,18 @@ class SlackPlatform:
         """What one person can read now, for their tokens and reminders."""
         return await (await self._ready()).directory.readable_by(person.name)
 
-    async def readable_in(self, place: Audience) -> Readable:
-        """What everybody in a place can read now, for what is posted there on schedule."""
-        return await (await self._ready()).directory.readable_in(place.name)
+    async def readable_for(self, audience: Audience) -> Readable:
+        """What everybody who reads the place can read now; the place alone while that is not
+        known.
+        """
+        return await (await self._ready()).directory.readable_for(audience.name)
+
+    async def place_name(self, place: Audience, locale: str) -> str:
+        """See `bot.place_names.Naming`."""
+        found = await (await self._ready()).directory.place(place.name)
+        if found.surface is Surface.DM:
+            return say("alone", locale)
+        return f"#{found.name}" if found.name else ""
 
     async def still_readable(self, message: IncomingMessage, used: Readable) -> Readable:
         """Those of the places `used` that the readers of the answer can read at this moment."""
@@ -203,6 +233,14 @@ class SlackPlatform:
                 log.warning("slack: a conversation could not be read again: %s", error)
         log.info("slack: %s events were missed", count)
 
+    async def recheck(self, said: Sequence[Said]) -> int:
+        """See `bot.rereading.Rereadable`."""
+        parts, count = await self._ready(), 0
+        for each in said:
+            for body in await changed(self._calls, each):
+                count += await self._commit(parts, body)
+        return count
+
     # --- starting -----------------------------------------------------------------------
 
     async def _ready(self) -> _Parts:
@@ -232,8 +270,9 @@ class SlackPlatform:
             me,
             directory,
             threads,
+            SlackFiles(self._calls),
             admins=self._settings.admins,
-            listens=lambda channel: self._listens(directory.audience(channel)),
+            wants=lambda message, channel: self._wants(directory, message, channel),
             redact=self._redact,
         )
         posts = SlackPosts(self._calls, me)
@@ -255,7 +294,7 @@ class SlackPlatform:
             body,
             parts.me,
             self._settings.rules,
-            lambda channel: self._listens(directory.audience(channel)),
+            lambda message, channel: self._wants(directory, message, channel),
         ):
             return False
         delivery, kept = delivery_of(body), stripped(body, self._redact)
@@ -263,6 +302,11 @@ class SlackPlatform:
         if event_id is None:
             log.debug("slack: %s was delivered before", delivery)
         return event_id is not None
+
+    def _wants(self, directory: SlackDirectory, message: Json, channel: str) -> bool:
+        """True for a message of a place that is wanted although it is not addressed to the bot."""
+        place = directory.audience(channel)
+        return self._listens(place) or (bool(message.get("files")) and self._collects(place))
 
     async def _receive(self, parts: _Parts, body: Json) -> None:
         self._last_inbound = self._clock()

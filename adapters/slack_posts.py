@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from adapters.markdown_parts import split_markdown
 from adapters.slack_calls import (
+    NO_THREAD,
     RETRY_DELAYS,
     SlackBusy,
     SlackCalls,
@@ -15,8 +18,14 @@ from adapters.slack_calls import (
     SlackUnavailable,
 )
 from adapters.slack_events import SlackIdentity
-from adapters.slack_format import body_blocks, fallback, to_mrkdwn
-from adapters.slack_marks import is_same_answer
+from adapters.slack_format import (
+    POST_CHARACTERS,
+    body_blocks,
+    fallback,
+    neutralised,
+    to_mrkdwn,
+)
+from adapters.slack_marks import is_same_answer, stamp_of
 from bot.errors import PlatformRefused, PlatformUnavailable
 
 Json = dict[str, Any]
@@ -59,6 +68,36 @@ class SlackPosts:
                     if posted.get("metadata") == metadata:
                         return str(posted["ts"])
         return await self.post_once(to, text, end, metadata)
+
+    async def unasked(self, to: Destination, text: str) -> str | None:
+        """Post Markdown that answers nothing, in parts if need be; gives the first part's id.
+
+        Raises PlatformUnavailable when nothing was shown and it may be tried again,
+        PlatformRefused when it never will be. None: it may have been shown.
+        """
+        try:
+            # Slack answers now: what fails from here on may have been shown
+            await self.own_messages(to)
+        except SlackRefused as error:
+            if error.code not in NO_THREAD or to.thread is None:
+                raise
+            return await self.unasked(replace(to, thread=None), text)
+        parts = split_markdown(neutralised(text), POST_CHARACTERS)
+        stamp = stamp_of(f"post:{secrets.token_hex(8)}")
+        first: str | None = None
+        for at, part in enumerate(parts):
+            try:
+                ts = await self.post(to, part, [], stamp(at, len(parts)))
+            except (SlackBusy, SlackRefused) as error:
+                if first is None:
+                    raise
+                log.warning("slack: half a post stays in %s: %s", to.channel, error)
+                break
+            except SlackUnavailable as error:
+                log.warning("slack: a post may be missing in %s: %s", to.channel, error)
+                break
+            first = first or ts
+        return first
 
     async def post_once(self, to: Destination, text: str, end: list[Json], metadata: Json) -> str:
         common: Json = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adapters.markdown_parts import split_markdown
 from adapters.slack_audiences import SlackDirectory
-from adapters.slack_calls import SlackCalls, SlackRefused, SlackUnavailable
+from adapters.slack_calls import NO_THREAD, SlackCalls, SlackRefused, SlackUnavailable
 from adapters.slack_format import POST_CHARACTERS, end_blocks, neutralised
 from adapters.slack_live import EditedMessage, LiveMessage, StreamedMessage
 from adapters.slack_marks import earlier_answer, stamp_for
@@ -19,8 +19,6 @@ from bot.errors import PlatformRefused
 from bot.messages import Delta, InboxEvent, IncomingMessage, Reply, ReplyStream, Status, Surface
 from bot.ports import Inbox
 
-GONE = frozenset({"thread_not_found", "message_not_found"})
-"""The question was deleted: there is nothing left to answer."""
 NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type"})
 
 log = logging.getLogger(__name__)
@@ -72,7 +70,7 @@ class SlackReplies:
         try:
             return await self._answer(event, message, to, reply)
         except SlackRefused as error:
-            if error.code in GONE:
+            if error.code in NO_THREAD:
                 log.info("slack: event %s: the question is gone", event.id)
                 return None
             return await self._tell_asker(event, message, error)

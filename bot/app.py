@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import importlib.util
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Protocol
 
 import migrations
 from adapters.chat_stream import Timeouts
@@ -31,9 +32,12 @@ from bot.metrics import Metrics
 from bot.model_extract import ModelExtractor
 from bot.operations import Operations, Options, assemble
 from bot.pacing import Pacing
+from bot.place_names import PlaceNames
 from bot.ports import ChatModel, Platform
 from bot.prompts import count_tokens
+from bot.rereading import Rereading
 from bot.responder import Responder
+from bot.retracting import Retractions
 from bot.settings import Settings
 from bot.stopping import on_signals, serve
 from bot.uploads import Uploads
@@ -72,6 +76,14 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
+class Attachable(Protocol):
+    """Does something through platforms: as far as each of them lets it."""
+
+    def attach(self, platforms: Mapping[str, object]) -> None:
+        """From now on it is done through these, by name."""
+        ...
+
+
 @dataclass(slots=True)
 class App:
     """Everything that runs, put together."""
@@ -91,7 +103,8 @@ class App:
     knowledge: Knowledge
     router: BaseRouter
     operations: Operations
-    uploads: Uploads
+    attached: tuple[Attachable, ...]
+    """What works through the platforms that are served."""
     data_sources: DataSources
     access: Access
 
@@ -142,6 +155,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             embedder.count_tokens if isinstance(embedder, EmbeddedEmbedder) else count_tokens,
             limits=ReadingLimits(max_bytes=settings.source_megabytes << 20),
         )
+        await knowledge.load()
         router = BaseRouter(database, index, embedding)
         data_sources = DataSources(database, clock)
         model = await make_chat_model(settings)
@@ -152,6 +166,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
         extractor: Extractor = (
             StatementExtractor(memory) if model is None else ModelExtractor(memory, model, clock)
         )
+        rereading = Rereading(memory, knowledge)
         operations = assemble(
             memory,
             directory,
@@ -172,9 +187,22 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
                 settings.backup_keep,
             ),
             clock,
+            rereading.jobs(),
         )
-        uploads = Uploads(knowledge, clock, max_bytes=settings.source_megabytes << 20)
-        more = {**KnowledgeCommands(knowledge).runs(), **uploads.runs()}
+        names = PlaceNames()
+        uploads = Uploads(
+            knowledge,
+            clock,
+            max_bytes=settings.source_megabytes << 20,
+            names=names,
+            embed=embedding.drain,
+        )
+        retractions = Retractions(clock)
+        more = {
+            **KnowledgeCommands(knowledge, names, retractions).runs(),
+            **uploads.runs(),
+            **operations.runs(),
+        }
         commands = Commands(
             memory,
             directory,
@@ -182,6 +210,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             clock,
             more,
             backups_until=operations.backups.expires,
+            retractions=retractions,
         )
         responder = Responder(
             memory,
@@ -216,7 +245,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             knowledge,
             router,
             operations,
-            uploads,
+            (operations.reminders, uploads, names, rereading, retractions),
             data_sources,
             Access(database, clock),
         )
@@ -296,8 +325,8 @@ async def serving(
     holder = Holder.me()
     await app.database.write(lambda s: lease.acquire(s, holder, app.clock()))
     by_name = {platform.name: platform for platform in platforms}
-    app.operations.reminders.attach(by_name)
-    app.uploads.attach(by_name)
+    for part in app.attached:
+        part.attach(by_name)
     jobs = app.operations.jobs if scheduled else app.operations.background
     leased = asyncio.create_task(_renew(app, holder))
     tasks: list[asyncio.Task[None]] = [
@@ -385,7 +414,13 @@ async def run(app: App, *, http: bool) -> None:
     from bot.app_platforms import make_platforms
 
     platforms = make_platforms(
-        app.settings, app.memory, app.directory, app.dispatcher, app.clock, http=http
+        app.settings,
+        app.memory,
+        app.directory,
+        app.knowledge,
+        app.dispatcher,
+        app.clock,
+        http=http,
     )
     if not platforms:
         raise BadSettings(

@@ -18,6 +18,7 @@ from bot.i18n import languages, translator
 from bot.ports import Platform
 from bot.settings import Settings
 from memory.directory import Directory
+from memory.knowledge import Knowledge
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.redaction import redact
@@ -34,6 +35,7 @@ def make_platforms(
     settings: Settings,
     memory: LongTermMemory,
     directory: Directory,
+    knowledge: Knowledge,
     dispatcher: Dispatcher,
     clock: Clock,
     *,
@@ -59,6 +61,7 @@ def make_platforms(
                 clock,
                 clean,
                 listens=directory.listens,
+                collects=knowledge.collects,
                 followed=lambda: _followed(memory, clock),
             )
         )
@@ -68,7 +71,7 @@ def make_platforms(
                 settings.discord_token.get_secret_value(),
                 inbox=dispatcher,
                 keep=directory,
-                ledger=Stored(memory, directory),
+                ledger=Stored(memory, directory, knowledge),
                 rules=Rules(
                     allow_channels=frozenset(settings.allow_channels),
                     deny_channels=frozenset(settings.deny_channels),
@@ -125,18 +128,23 @@ async def _followed(memory: LongTermMemory, clock: Clock) -> Sequence[Followed]:
 class Stored:
     """What the store knows of messages and places, as the Discord adapter asks for it."""
 
-    def __init__(self, memory: LongTermMemory, directory: Directory) -> None:
+    def __init__(self, memory: LongTermMemory, directory: Directory, knowledge: Knowledge) -> None:
         self._memory = memory
         self._directory = directory
+        self._knowledge = knowledge
 
     async def knows(self, audience: Audience, message_id: str) -> bool:
-        return await self._memory.knows(audience, message_id)
+        known = await self._memory.knows(audience, message_id)
+        return known or await self._knowledge.has(audience, message_id)
 
     async def stored(self, audience: Audience, limit: int) -> Sequence[tuple[str, str]]:
         return await self._memory.stored_in(audience, limit)
 
     async def listens(self, audience: Audience) -> bool:
         return self._directory.listens(audience)
+
+    async def collects(self, audience: Audience) -> bool:
+        return self._knowledge.collects(audience)
 
 
 class Suggestions:

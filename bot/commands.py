@@ -17,6 +17,7 @@ from bot.i18n import Translator
 from bot.messages import IncomingMessage, Reply
 from bot.place_commands import PlaceCommands
 from bot.reading_commands import ReadingCommands
+from bot.retracting import Retractions
 from bot.undo import UndoStack
 from memory.directory import Directory
 from memory.long_term import LongTermMemory
@@ -35,15 +36,18 @@ class Commands:
         more: Mapping[str, Run] | None = None,
         *,
         backups_until: BackupsUntil = lambda: None,
+        retractions: Retractions | None = None,
     ) -> None:
         """`more` are the commands of parts that are not always there, by name."""
+        retractions = retractions or Retractions(clock)
         undo = UndoStack(clock)
         self._directory = directory
         self._reading = ReadingCommands(memory, extractor)
         self._run: dict[str, Run] = {
             **self._reading.runs(),
             **ChangingCommands(memory, directory, undo).runs(),
-            **ForgettingCommands(memory, extractor, undo, clock, backups_until).runs(),
+            **ForgettingCommands(memory, extractor, undo, clock, backups_until, retractions).runs(),
+            **retractions.runs(),
             **PlaceCommands(directory).runs(),
             **(more or {}),
         }

@@ -32,6 +32,7 @@ from bot.forget_request import (
 )
 from bot.messages import Choice, Reply
 from bot.reading_commands import SEARCH_RESULTS, finish_reading
+from bot.retracting import Retractions
 from bot.undo import UndoStack
 from memory import analysis, tokens
 from memory.errors import NotPermitted
@@ -55,12 +56,14 @@ class ForgettingCommands:
         undo: UndoStack,
         clock: Clock,
         backups_until: BackupsUntil,
+        retractions: Retractions,
     ) -> None:
         self._memory = memory
         self._extractor = extractor
         self._undo = undo
         self._clock = clock
         self._backups_until = backups_until
+        self._retractions = retractions
 
     def runs(self) -> dict[str, Run]:
         """What each command runs, by name."""
@@ -261,7 +264,9 @@ class ForgettingCommands:
         except NotPermitted:
             return private(request.say("Only an admin can do that."))
         text = receipt_text(receipt, request, self._backups_until())
-        return replace(private(text), forgot=True)
+        return self._retractions.offer(
+            replace(private(text), forgot=True), request, receipt.replies
+        )
 
     def _gone(self, receipt: Receipt, request: Request) -> Reply:
         """The receipt, with Undo."""
@@ -274,7 +279,8 @@ class ForgettingCommands:
                 "Undone: {count} fact is back.", "Undone: {count} facts are back.", count
             )
 
-        return self._undo.offer(reply, request, take_back)
+        reply = self._undo.offer(reply, request, take_back)
+        return self._retractions.offer(reply, request, receipt.replies)
 
 
 def _with_words(words: str, known: Sequence[Fact]) -> list[Fact]:

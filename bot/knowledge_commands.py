@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bot.command_registry import Request, Run, join_lines, private
 from bot.messages import Choice, Reply, Surface
-from bot.uploads import readers
+from bot.place_names import PlaceNames
+from bot.retracting import Retractions
 from memory.errors import NotPermitted
 from memory.knowledge import Knowledge, KnowledgeBase, Source
+from memory.types import Message
 
 SHOWN = 50
 """Most documents in one list."""
@@ -15,8 +17,15 @@ SHOWN = 50
 class KnowledgeCommands:
     """Lists and changes knowledge bases."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        names: PlaceNames | None = None,
+        retractions: Retractions | None = None,
+    ) -> None:
         self._knowledge = knowledge
+        self._retractions = retractions
+        self._names = names or PlaceNames()
 
     def runs(self) -> dict[str, Run]:
         """What each command runs, by name."""
@@ -33,7 +42,14 @@ class KnowledgeCommands:
         bases = await self._knowledge.bases(request.message.readable)
         if not bases:
             return private(request.say("There is no knowledge base that you can read here."))
-        return private("\n".join(_base_line(base, request) for base in bases))
+        return private("\n".join([await self._line(base, request) for base in bases]))
+
+    async def _line(self, base: KnowledgeBase, request: Request) -> str:
+        say = request.say
+        count = say.plural("{count} document", "{count} documents", base.sources)
+        collects = ", " + say("collects the files posted there") if base.collects else ""
+        readers = await self._names.readers(base.audience, say)
+        return f"- **{base.name}**: {count}, {readers}{collects}"
 
     async def _new(self, request: Request, name: str) -> Reply:
         """A base for this place: anybody's in their DM, an admin's elsewhere."""
@@ -47,7 +63,7 @@ class KnowledgeCommands:
             say(
                 "Knowledge base “{base}”: {readers} will be able to read it.",
                 base=base.name,
-                readers=readers(base.audience, say),
+                readers=await self._names.readers(base.audience, say),
             )
         )
 
@@ -102,21 +118,27 @@ class KnowledgeCommands:
         if not request.confirmed:
             return await self._ask_to_remove(request, ids)
         actor, removed = request.actor, 0
+        replies: list[Message] = []
         for id_ in ids:
             try:
-                await self._knowledge.remove(
+                receipt = await self._knowledge.remove(
                     id_, actor.person, request.message.readable, is_admin=actor.is_admin
                 )
             except NotPermitted:
                 return private(say("There is no document {id} that is yours to remove.", id=id_))
             removed += 1
-        return private(
-            say.plural(
-                "Removed: {count} document, with everything made from it.",
-                "Removed: {count} documents, with everything made from them.",
-                removed,
-            )
+            replies += receipt.replies
+        text = say.plural(
+            "Removed: {count} document, with everything made from it.",
+            "Removed: {count} documents, with everything made from them.",
+            removed,
         )
+        return self._offered(private(text), request, replies)
+
+    def _offered(self, reply: Reply, request: Request, said: list[Message]) -> Reply:
+        if self._retractions is None:
+            return reply
+        return self._retractions.offer(reply, request, said)
 
     async def _ask_to_remove(self, request: Request, ids: list[int]) -> Reply:
         known = [
@@ -133,13 +155,6 @@ class KnowledgeCommands:
         lines = [_source_line(source, request) for source in known]
         how = say("To confirm: {command}", command=f"/memory {confirm.command}")
         return Reply(join_lines(*lines, how), choices=(confirm,), private=True)
-
-
-def _base_line(base: KnowledgeBase, request: Request) -> str:
-    say = request.say
-    count = say.plural("{count} document", "{count} documents", base.sources)
-    collects = ", " + say("collects the files posted there") if base.collects else ""
-    return f"- **{base.name}**: {count}, {readers(base.audience, say)}{collects}"
 
 
 def _source_line(source: Source, request: Request) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from memory.types import Audience, Fact, InboxEvent, Person, Readable, Role
+from memory.types import Audience, Fact, InboxEvent, Message, Person, Readable, Role
 
 __all__ = [
     "Attachment",
@@ -23,6 +23,7 @@ __all__ = [
     "Reply",
     "ReplyPart",
     "ReplyStream",
+    "Said",
     "Status",
     "Surface",
     "Turn",
@@ -142,6 +143,24 @@ class IncomingMessage:
     def here(self) -> Audience:
         """The place in which it was sent, whoever will see the exchange."""
         return self.place or self.audience
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that was stored, or that brought a document, to be looked up on its platform."""
+
+    audience: Audience
+    """Of the message, or of its document's base."""
+    message_id: str
+    permalink: str | None
+    """Tells its platform where it is; without one it cannot be looked up."""
+    revision: str = ""
+    files: tuple[str, ...] = ()
+    """Ids of files that it should still have."""
+
+    @classmethod
+    def of(cls, message: Message) -> Said:
+        return cls(message.audience, message.platform_id, message.permalink, message.revision)
 
 
 @dataclass(frozen=True, slots=True)

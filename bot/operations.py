@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.backup import Backups
+from bot.command_registry import Request, Run, private
 from bot.consolidate import Consolidator
 from bot.i18n import Translator
 from bot.jobs import SUNDAY, At, Every, Job, Jobs
-from bot.messages import EventKind, IncomingMessage, Reply
+from bot.messages import IncomingMessage, Reply
 from bot.metrics import Metrics
 from bot.model_extract import ModelJudge
 from bot.ports import ChatModel
@@ -56,12 +57,17 @@ class Operations:
         return await self.database.read(lambda s: statistics.gather(s, self.clock()))
 
     async def take(self, message: IncomingMessage, say: Translator) -> Reply | None:
-        """The reply to what is asked of operations: reminders, and `admin stats`; else None."""
-        if message.kind is EventKind.COMMAND and message.text.split() == ["admin", "stats"]:
-            if not message.author.is_admin:
-                return Reply(say("Only an admin can do that."), private=True)
-            return Reply(told(await self.statistics(), say), private=True)
+        """The reply to what is asked of operations in plain words: reminders; else None."""
         return await self.reminders.take(message, say)
+
+    def runs(self) -> dict[str, Run]:
+        """What each command runs, by name."""
+        return {"admin": self._admin, "remind": self.reminders.run}
+
+    async def _admin(self, request: Request) -> Reply:
+        if request.argument.lower() != "stats":
+            return private(request.say("There is one thing to see: {command}", command="stats"))
+        return private(told(await self.statistics(), request.say))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,11 @@ def assemble(
     background: Mapping[str, Callable[[], Awaitable[object]]],
     options: Options,
     clock: Clock,
+    more: Sequence[Job] = (),
 ) -> Operations:
-    """Put the parts together; `background` is what runs every few seconds, by name."""
+    """Put the parts together; `background` is what runs every few seconds, by name, and `more`
+    what else is done by the clock while platforms are served.
+    """
     summaries = Summaries(database, model, clock)
     judge = ModelJudge(model) if model is not None else None
     consolidator = Consolidator(database, memory.embedding, summaries, judge, options.limits, clock)
@@ -94,7 +103,7 @@ def assemble(
     often = [*background_jobs(background), Job("remind", REMIND, reminders.post_due)]
     scheduled = scheduled_jobs(consolidator, backups, database, ledger)
     return Operations(
-        Jobs([*often, *scheduled], database, clock, options.time_zone),
+        Jobs([*often, *more, *scheduled], database, clock, options.time_zone),
         Jobs(often, database, clock, options.time_zone),
         consolidator,
         summaries,

@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from bot import schedules
+from bot.command_registry import Request, private
 from bot.errors import BotFault, PlatformRefused, PlatformUnavailable
 from bot.i18n import Translator, translator
 from bot.messages import EventKind, IncomingMessage, Reply, Surface
@@ -71,10 +72,6 @@ _REMIND = re.compile(
     r"(?!\s*(?:what|who|whom|where|how|when|why|which|of\b))",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(
-    r"^\s*(?:remind|リマインド|通知)\s+(?!me\b|us\b|list\b|cancel\b)", re.IGNORECASE
-)
-"""`/memory remind tomorrow …`: the command's own word."""
 _JA_REMIND = re.compile(
     r"(?:(?:よう|と|って|の|こと)?(?:を|に|も)?)?(?:リマインド|思い出させて|知らせて|通知して)"
     r"(?:して)?(?:ください|下さい|くれ|ほしい|ね|よ|お願い(?:します)?)*[\s。.!！]*$"
@@ -87,12 +84,12 @@ _DIGEST = re.compile(
 )
 _LIST = re.compile(
     r"^\s*(?:(?:list|show)\s+)?(?:my\s+)?reminders(?:\s+list)?[\s.?!]*$"
-    r"|^\s*remind\s+list\s*$|^\s*リマインダー(?:の)?(?:一覧|を見せて)?[\s。？?]*$",
+    r"|^\s*リマインダー(?:の)?(?:一覧|を見せて)?[\s。？?]*$",
     re.IGNORECASE,
 )
 _CANCEL = re.compile(
-    r"^\s*(?:(?:cancel|delete|remove|stop)\s+reminder\s+#?(?P<id>\d+)|remind(?:er)?s?\s+cancel\s+#?(?P<id2>\d+)"
-    r"|リマインダー\s*#?(?P<id3>\d+)\s*(?:番)?(?:を|は)?(?:取り消し|キャンセル|削除|止め)\S*)[\s.。!！]*$",
+    r"^\s*(?:(?:cancel|delete|remove|stop)\s+reminder\s+#?(?P<id>\d+)"
+    r"|リマインダー\s*#?(?P<ja_id>\d+)\s*(?:番)?(?:を|は)?(?:取り消し|キャンセル|削除|止め)\S*)[\s.。!！]*$",
     re.IGNORECASE,
 )
 _JA_TIDY = re.compile(r"^[\s、,。のにはを]+|[\s、,。]+$|(?:ということ|こと|の)?(?:を|も)?$")
@@ -152,10 +149,9 @@ class Reminders:
 
     async def take(self, message: IncomingMessage, say: Translator) -> Reply | None:
         """The reply when the message asks for something to be posted later; else None."""
-        if message.kind in {EventKind.MESSAGE, EventKind.EDIT}:
-            if not message.addressed or not message.answer:
-                return None
-        elif message.kind is not EventKind.COMMAND:
+        if message.kind not in {EventKind.MESSAGE, EventKind.EDIT}:
+            return None
+        if not message.addressed or not message.answer:
             return None
         if message.kind is EventKind.EDIT and not await self._withdraw(message):
             return None
@@ -163,14 +159,27 @@ class Reminders:
             return await self._list(message, say)
         cancelled = _CANCEL.match(message.text)
         if cancelled is not None:
-            number = cancelled["id"] or cancelled["id2"] or cancelled["id3"]
-            return await self._cancel(int(number), message, say)
+            return await self._cancel(int(cancelled["id"] or cancelled["ja_id"]), message, say)
         zone = await self._time_zone(message)
-        text = message.text
-        if message.kind is EventKind.COMMAND:
-            text = _COMMAND.sub("remind me ", text)
-        wanted = wish(text, self._clock(), zone)
+        wanted = wish(message.text, self._clock(), zone)
         return None if wanted is None else await self._store(wanted, message, zone, say)
+
+    async def run(self, request: Request) -> Reply:
+        """`/memory remind WHEN TEXT`, `list`, `cancel NUMBER`."""
+        message, say = request.message, request.say
+        word, _, rest = request.argument.partition(" ")
+        if word.lower() in {"list", "一覧"}:
+            return await self._list(message, say)
+        if word.lower() in {"cancel", "キャンセル", "取り消し"}:
+            number = rest.strip().removeprefix("#")
+            if not number.isdecimal():
+                return private(say("Which one? Give its number."))
+            return await self._cancel(int(number), message, say)
+        zone, now = await self._time_zone(message), self._clock()
+        wanted = wish(request.argument, now, zone)
+        wanted = wanted or wish(f"remind me {request.argument}", now, zone)
+        nothing = Wish(Kind.REMINDER, None, request.argument)
+        return await self._store(wanted or nothing, message, zone, say)
 
     async def _withdraw(self, message: IncomingMessage) -> bool:
         """Take back what the message asked for before it was edited; False when it had not."""

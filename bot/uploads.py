@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
-from bot.admin_places import ADMINS
 from bot.command_registry import Request, Run, private
+from bot.errors import PlatformRefused
 from bot.i18n import Translator
 from bot.messages import Attachment, Choice, EventKind, IncomingMessage, Reply
+from bot.place_names import PlaceNames
 from memory.knowledge import Added, Knowledge, KnowledgeBase, NewSource, Outcome
 from memory.ports import Clock
-from memory.reading import UnreadableDocument
-from memory.types import Audience, Person
+from memory.reading import Reason, UnreadableDocument
+from memory.types import Person
 
 
 @runtime_checkable
@@ -37,6 +38,18 @@ class Files(Protocol):
 
 OFFERED_FOR: Final = timedelta(hours=1)
 """How long an offer waits for its uploader. It is kept in memory only."""
+
+SOON: Final = 64
+"""Passages that get their vectors before a file is said to be added: those of some twenty pages,
+in a second or two. Whoever adds a file asks about it next; the rest of a long one follows."""
+
+Embed = Callable[[int], Awaitable[object]]
+"""Gives as many waiting texts their vectors; what fails waits on."""
+
+
+async def _later(_limit: int) -> None:
+    """Vectors come in the background."""
+
 
 _WANTED: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
@@ -64,8 +77,18 @@ class _Offer:
 class Uploads:
     """Adds what people share to knowledge bases."""
 
-    def __init__(self, knowledge: Knowledge, clock: Clock, *, max_bytes: int) -> None:
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        clock: Clock,
+        *,
+        max_bytes: int,
+        names: PlaceNames | None = None,
+        embed: Embed = _later,
+    ) -> None:
         self._knowledge = knowledge
+        self._names = names or PlaceNames()
+        self._embed = embed
         self._clock = clock
         self._max_bytes = max_bytes
         self._platforms: dict[str, Files] = {}
@@ -86,6 +109,9 @@ class Uploads:
         if message.kind is EventKind.DELETE:
             await self._knowledge.source_deleted(message.audience, message.message_id)
             return None
+        if message.kind is EventKind.EDIT:
+            left = {file.id for file in message.attachments}
+            await self._knowledge.files_left(message.audience, message.message_id, left)
         connected = message.platform in self._platforms
         if message.kind is not EventKind.MESSAGE or not message.attachments or not connected:
             return None
@@ -128,7 +154,7 @@ class Uploads:
             " be able to read it. Do you agree?",
             file=", ".join(file.name for file in message.attachments),
             base=base.name,
-            readers=readers(base.audience, say),
+            readers=await self._names.readers(base.audience, say),
         )
         return Reply(text, choices=(Choice(say("Add it"), f"add {token}"),), private=True)
 
@@ -166,13 +192,19 @@ class Uploads:
                 file.id, file.name, message.author.person, message.permalink, message.message_id
             )
             try:
+                if file.size > self._max_bytes:
+                    raise UnreadableDocument(Reason.TOO_BIG)  # noqa: TRY301 - as reading it would
                 data = await self._platforms[message.platform].download(file, self._max_bytes)
                 added = await self._knowledge.add(base, new, data, again=again)
             except UnreadableDocument as error:
                 failed = True
                 lines.append(f"{file.name}: {say(str(error))}")
+            except PlatformRefused as error:  # of this one; the others may be there
+                failed = True
+                lines.append(f"{file.name}: {error}")
             else:
                 lines.append(f"{file.name}: {_said(added, base, say)}")
+        await self._embed(SOON)
         return Reply("\n".join(lines), private=failed)
 
 
@@ -183,13 +215,6 @@ def base_named(text: str) -> str | None:
         if match:
             return match.group("base").strip(_QUOTES) or None
     return None
-
-
-def readers(audience: Audience, say: Translator) -> str:
-    """Who can read a place, in words."""
-    if audience == ADMINS:
-        return say("only administrators")
-    return say("everybody who can read {place}", place=audience.name)
 
 
 def _said(added: Added, base: KnowledgeBase, say: Translator) -> str:

@@ -109,6 +109,7 @@ class MemoryLedger:
     def __init__(self) -> None:
         self.messages: dict[Audience, list[tuple[str, str]]] = {}
         self.listening: set[Audience] = set()
+        self.collecting: set[Audience] = set()
 
     async def knows(self, audience: Audience, message_id: str) -> bool:
         return any(known == message_id for _, known in self.messages.get(audience, ()))
@@ -118,6 +119,9 @@ class MemoryLedger:
 
     async def listens(self, audience: Audience) -> bool:
         return audience in self.listening
+
+    async def collects(self, audience: Audience) -> bool:
+        return audience in self.collecting
 
 
 Script = Callable[[IncomingMessage], ReplyStream]

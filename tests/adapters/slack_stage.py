@@ -92,6 +92,14 @@ class SlackStage:
         await self.slack.delete(message.channel, message.message_id)
         await self.settled()
 
+    def edit_unseen(self, message: IncomingMessage, text: str) -> None:
+        stamp = {"user": message.author.person.name, "ts": self.slack.workspace.next_ts()}
+        posted = self.slack.workspace.messages[message.channel][message.message_id]
+        posted |= {"text": f"<@{BOT_USER}> {text}", "edited": stamp}
+
+    def delete_unseen(self, message: IncomingMessage) -> None:
+        del self.slack.workspace.messages[message.channel][message.message_id]
+
     async def press(self, label: str, *, user: str = "alice") -> None:
         message, button = next(
             (m, b) for m in reversed(self._messages()) for b in _buttons(m) if _label(b) == label
@@ -161,6 +169,7 @@ async def slack_stage(
     http: bool = False,
     rules: SlackRules | None = None,
     listens: Callable[[Audience], bool] = lambda _: False,
+    collects: Callable[[Audience], bool] = lambda _: False,
     followed: Callable[[], Any] = nothing_followed,
     clock: SettableClock | None = None,
     inbox: MemoryInbox | None = None,
@@ -179,11 +188,17 @@ async def slack_stage(
             edit_pace=0,
         )
         platform = SlackPlatform(
-            given, inbox, clock or SettableClock(), redact, listens=listens, followed=followed
+            given,
+            inbox,
+            clock or SettableClock(),
+            redact,
+            listens=listens,
+            collects=collects,
+            followed=followed,
         )
         running = asyncio.create_task(platform.run())
         try:
-            await slack.until(lambda: platform.is_connected or running.done())
+            await slack.until(lambda: platform.connected or running.done())
             if running.done():
                 await running
             slack.http_url = platform.address

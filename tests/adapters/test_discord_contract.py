@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Any
@@ -19,7 +20,7 @@ from tests.adapters.discord_fakes import stage as town
 from tests.contracts.platform import MemoryInbox, PlatformContract
 from tests.contracts.platform import Stage as StageProtocol
 from tests.e2e.discord_double import Fault, until
-from tests.e2e.discord_world import BOT, Channel, Json
+from tests.e2e.discord_world import BOT, Channel, Json, iso
 
 SENT = r"channels/\d+/messages(/\d+)?\Z"
 
@@ -59,6 +60,13 @@ class DiscordStage:
 
     async def delete(self, message: IncomingMessage) -> None:
         await self.town.double.delete(self.town.general, self._heard[message.message_id])
+
+    def edit_unseen(self, message: IncomingMessage, text: str) -> None:
+        said = self._heard[message.message_id]
+        said |= {"content": f"<@{BOT}> {text}", "edited_timestamp": iso(time.time())}
+
+    def delete_unseen(self, message: IncomingMessage) -> None:
+        del self.town.general.messages[int(message.message_id)]
 
     async def press(self, label: str, *, user: str = "alice") -> None:
         t = self.town

@@ -278,6 +278,22 @@ async def test_in_a_channel_that_is_listened_to_everything_is_stored_and_not_ans
         assert not s.double.calls("POST", "typing")
 
 
+async def test_in_a_channel_that_collects_files_only_they_are_heard() -> None:
+    async with stage() as s, running(s.double, Bench()) as bench:
+        elsewhere = s.double.world.channel(s.guild, "elsewhere")
+        bench.ledger.collecting.add(s.place)
+        bench.script = saying(Reply("", silent=True))
+        await s.double.say(s.alice, s.general, "between us")
+        await s.double.share_file(s.alice, elsewhere, "", "計画.txt", b"plan")
+        await s.double.share_file(s.alice, s.general, "", "規則.txt", b"rules")
+        await until(lambda: bench.sent)
+        (heard,) = bench.heard
+        assert not heard.addressed
+        assert [file.name for file in heard.attachments] == ["規則.txt"]
+        assert "between us" not in str(bench.inbox.events)
+        assert "計画" not in str(bench.inbox.events)
+
+
 @pytest.mark.parametrize("how", ["user", "channel", "allowed"])
 async def test_lists_of_users_and_channels_decide_whom_it_hears(how: str) -> None:
     async with stage() as s:

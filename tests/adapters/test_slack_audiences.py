@@ -268,7 +268,7 @@ async def test_platform_tells_what_a_person_and_a_place_can_read_now() -> None:
         await stage.settled()
         alone = names(await stage.platform.readable_by(message.author.person))
         assert alone == PUBLIC | {"DALICE", "GSECRET", "GGUEST", "GGROUP"}
-        assert names(await stage.platform.readable_in(message.audience)) == PUBLIC
+        assert names(await stage.platform.readable_for(message.audience)) == PUBLIC
         command = len(stage.inbox.events)
         await stage.slack.command(BOB, GENERAL, "list")
         private = await stage.platform.incoming(await stage.event(command))

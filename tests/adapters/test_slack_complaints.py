@@ -262,11 +262,11 @@ async def test_complaint_09_late_command_falls_back_to_a_message(stage: SlackSta
 
 
 async def test_complaint_10_half_open_socket_is_noticed_and_replaced(stage: SlackStage) -> None:
-    assert stage.platform.is_connected
+    assert stage.platform.connected
     stage.slack.freeze()
     await stage.slack.say(ALICE, GENERAL, f"<@{BOT_USER}> are you there?")
-    await stage.slack.until(lambda: not stage.platform.is_connected)
-    await stage.slack.until(lambda: stage.platform.is_connected and stage.slack.connections > 1)
+    await stage.slack.until(lambda: not stage.platform.connected)
+    await stage.slack.until(lambda: stage.platform.connected and stage.slack.connections > 1)
     await stage.slack.redeliver()
     await stage.settled()
     async with EchoCore(stage.platform, stage.inbox) as core:

@@ -12,6 +12,7 @@ from bot.errors import PlatformRefused, PlatformUnavailable
 from bot.messages import Attachment, Reply
 from tests.adapters.slack_stage import GENERAL, SlackStage, slack_stage
 from tests.contracts.platform import LONG, Delivery, stream
+from tests.e2e.slack_workspace import BOT_USER
 
 DATA = "議事録".encode() * 1000
 
@@ -30,6 +31,21 @@ def attachment(url: str) -> Attachment:
 async def test_attachment_is_downloaded_with_the_token(stage: SlackStage) -> None:
     file = attachment(f"{stage.slack.origin}/files/F1")
     assert await stage.platform.download(file, len(DATA)) == DATA
+
+
+async def test_file_of_another_organisation_is_asked_about(stage: SlackStage) -> None:
+    url = f"{stage.slack.origin}/files/F1"
+    stage.slack.workspace.foreign_files["F1"] = {
+        "id": "F1",
+        "name": "議事録.txt",
+        "mimetype": "text/plain",
+        "size": len(DATA),
+        "url_private_download": url,
+    }
+    files = [{"id": name, "file_access": "check_file_info"} for name in ("F1", "F404")]
+    message = await stage.say(f"<@{BOT_USER}> これを追加して", subtype="file_share", files=files)
+    assert message.attachments == (attachment(url),)  # the other one may not be seen
+    assert await stage.platform.download(message.attachments[0], len(DATA)) == DATA
 
 
 async def test_attachment_that_is_too_long_or_gone_is_refused(stage: SlackStage) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from adapters.slack_gap import Followed
-from bot.messages import EventKind, IncomingMessage
+from bot.messages import EventKind, IncomingMessage, Said
+from memory.types import Audience
 from tests.adapters.slack_stage import ALICE, BOB, GENERAL, slack_stage, workspace
 from tests.e2e.slack_double import Fault
 from tests.e2e.slack_workspace import BOT_ID, BOT_USER, Workspace
@@ -110,8 +111,51 @@ async def test_gap_is_read_again_after_an_outage() -> None:
     async with slack_stage(made, followed=followed) as stage:
         stage.slack.fail("apps.connections.open", *[Fault("internal_error")] * 3)
         await stage.slack.drop_sockets()
-        await stage.slack.until(lambda: not stage.platform.is_connected)
+        await stage.slack.until(lambda: not stage.platform.connected)
         made.post("DALICE", user=ALICE, text="停電中に言ったこと")
         message = await stage.platform.incoming(await stage.event(0))
         assert message is not None
         assert message.text == "停電中に言ったこと"
+
+
+async def test_reply_and_root_that_are_gone_are_found_by_looking_them_up() -> None:
+    made = away()
+    root = made.post(GENERAL, user=ALICE, text=MENTION + "質問")["ts"]
+    kept, gone = [made.post(GENERAL, user=BOB, text=t, thread_ts=root)["ts"] for t in "ab"]
+    del made.messages[GENERAL][gone]
+    lost = made.next_ts()
+    async with slack_stage(made) as stage:
+        here = stage.platform
+
+        def said(ts: str, thread: str) -> Said:
+            link = f"https://x.slack.com/archives/{GENERAL}/p{ts.replace('.', '')}"
+            reply = f"?thread_ts={thread}&cid={GENERAL}" if thread != ts else ""
+            return Said(Audience("slack", "T1", GENERAL), ts, link + reply)
+
+        looked_up = [said(root, root), said(kept, root), said(gone, root), said(lost, lost)]
+        assert await here.recheck(looked_up) == 2
+        found = [await here.incoming(event) for event in stage.inbox.events]
+        assert [(m.kind, m.message_id, m.conversation) for m in found if m] == [
+            (EventKind.DELETE, gone, f"{GENERAL}/{root}"),
+            (EventKind.DELETE, lost, f"{GENERAL}/{lost}"),
+        ]
+        made.messages[GENERAL][root] |= {
+            "subtype": "tombstone",
+            "text": "This message was deleted.",
+        }
+        assert await here.recheck(looked_up[:2]) == 1
+        assert await here.recheck(looked_up) == 0  # told once
+
+
+async def test_file_that_was_deleted_is_found_by_looking_up_its_message() -> None:
+    made = away()
+    files = [{"id": "F1", "mode": "tombstone"}, {"id": "F2", "mode": "hosted"}]
+    ts = made.post(GENERAL, user=ALICE, text="資料", files=files)["ts"]
+    link = f"https://x.slack.com/archives/{GENERAL}/p{ts.replace('.', '')}"
+    async with slack_stage(made) as stage:
+        place = Audience("slack", "T1", GENERAL)
+        said = [Said(place, ts, link, files=(file,)) for file in ("F1", "F2")]
+        assert await stage.platform.recheck(said) == 1
+        found = await stage.platform.incoming(stage.inbox.events[0])
+        assert found is not None
+        assert (found.kind, found.message_id) == (EventKind.DELETE, "F1")

@@ -72,6 +72,19 @@ async def test_everything_is_wanted_where_the_bot_listens() -> None:
         assert heard.mention is Mention.NONE
 
 
+async def test_only_files_are_wanted_where_they_are_collected() -> None:
+    async with slack_stage(places(), collects=lambda place: place.name == GENERAL) as stage:
+        await stage.slack.say(ALICE, GENERAL, "just between us")
+        await stage.slack.share_file(ALICE, "GSECRET", "", "計画.txt", b"plan")
+        await stage.slack.share_file(ALICE, GENERAL, "", "規則.txt", b"rules")
+        message = await stage.platform.incoming(await stage.event(0))
+        assert message is not None
+        assert not message.addressed
+        assert [file.name for file in message.attachments] == ["規則.txt"]
+        await stage.settled()
+        assert len(stage.inbox.events) == 1
+
+
 async def test_thread_is_followed_after_a_mention_in_it(stage: SlackStage) -> None:
     root = await stage.slack.say(ALICE, GENERAL, "the build is red")
     await stage.slack.say(BOB, GENERAL, "since noon", thread_ts=root)

@@ -169,9 +169,9 @@ async def test_socket_that_the_sdk_cannot_revive_is_made_anew() -> None:
     async with slack_stage() as stage:
         stage.slack.fail("apps.connections.open", *[Fault("internal_error")] * 8)
         await stage.slack.drop_sockets()
-        await stage.slack.until(lambda: not stage.platform.is_connected)
+        await stage.slack.until(lambda: not stage.platform.connected)
         await stage.slack.until(lambda: stage.slack.connections > 1, seconds=30)
-        await stage.slack.until(lambda: stage.platform.is_connected)
+        await stage.slack.until(lambda: stage.platform.connected)
         assert (await stage.mention("back")).text == "back"
 
 

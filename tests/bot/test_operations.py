@@ -10,8 +10,9 @@ from typer.testing import CliRunner, Result
 
 from bot import app as application
 from bot.cli import cli
+from bot.commands import Commands
 from bot.i18n import translator
-from bot.messages import Author, EventKind
+from bot.messages import Author
 from bot.metrics import Metrics
 from bot.operations import Operations, Options, assemble, told
 from bot.settings import Settings
@@ -51,16 +52,15 @@ async def test_only_an_admin_gets_statistics_in_the_chat(
     mind: Mind, desk: Desk, operations: Operations
 ) -> None:
     await mind.state("quetzalcoatl is my cat")
-    say = translator("en")
-    asked = desk.incoming("admin stats", kind=EventKind.COMMAND)
-    refused = await operations.take(asked, say)
-    assert refused is not None
-    assert "Only an admin" in refused.text
-    admin = desk.incoming(
-        "admin stats", kind=EventKind.COMMAND, author=Author(TARO, "taro", is_admin=True)
+    desk.commands = Commands(
+        mind.memory, mind.directory, desk.extractor, mind.clock, operations.runs()
     )
-    given = await operations.take(admin, say)
-    assert given is not None
+    refused = await desk.command("admin stats")
+    assert "Only an admin" in refused.text
+    admin = Author(TARO, "taro", is_admin=True)
+    asked = await desk.command("admin", author=admin)
+    assert "stats" in asked.text
+    given = await desk.command("管理 stats", author=admin)
     assert "Facts: 1" in given.text
     assert given.private
     assert "quetzalcoatl" not in given.text
@@ -109,7 +109,8 @@ def test_the_commands_agree_with_each_other(data: Path, monkeypatch: pytest.Monk
     assert printed("stats")["facts"] == 2
     assert printed("consolidate", "--dry-run")["merged"] == 0
     jobs = printed("jobs")
-    assert {"consolidate", "check", "backup", "remind", "read"} <= set(jobs["next"])  # type: ignore[call-overload]
+    scheduled = {"consolidate", "check", "backup", "remind", "read", "read again", "recheck"}
+    assert scheduled <= set(jobs["next"])  # type: ignore[call-overload]
     path = str(printed("backup")["path"])
     exported = data.parent / "tenant.jsonl"
     assert oboete("export", "console:local", str(exported)).exit_code == 0

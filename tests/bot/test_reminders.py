@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.commands import Commands
 from bot.errors import PlatformRefused, PlatformUnavailable
 from bot.i18n import translator
 from bot.messages import EventKind, Reply, Surface
@@ -152,9 +153,60 @@ async def test_listing_and_cancelling_one_s_own(
 
 
 async def test_the_command_says_the_same(desk: Desk, reminders: Reminders) -> None:
-    reply = await ask(reminders, desk, "remind tomorrow at 9 to call Ken", kind=EventKind.COMMAND)
-    assert reply is not None
-    assert "call Ken" in reply.text
+    desk.commands = commands(desk, reminders)
+    for text in ("remind tomorrow at 9 to call Ken", "リマインド 明日の9時にケンに電話する"):
+        given = await desk.command(text)
+        assert "Mar 3, 2026 09:00" in given.text
+    assert "ケンに電話する" in given.text
+    listed = await desk.command("remind list")
+    assert listed.text.count("- **") == 2
+    assert listed == await desk.command("リマインド 一覧")
+    assert (await desk.command("remind cancel 1")).text == "Cancelled."
+    assert (await desk.command("リマインド キャンセル #2")).text == "Cancelled."
+    assert "no reminders" in (await desk.command("remind list")).text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("remind", "When"),
+        ("remind to buy milk", "When"),
+        ("remind tomorrow", "What"),
+        ("remind cancel", "Which"),
+        ("remind cancel 99", "no such reminder"),
+        ("リマインド 牛乳を買う", "When"),
+    ],
+)
+async def test_the_command_asks_for_what_is_missing(
+    desk: Desk, reminders: Reminders, text: str, said: str
+) -> None:
+    desk.commands = commands(desk, reminders)
+    assert said in (await desk.command(text)).text
+
+
+async def test_the_command_takes_digests_where_everything_is_heard(
+    mind: Mind, desk: Desk, reminders: Reminders
+) -> None:
+    desk.commands = commands(desk, reminders)
+    place = await mind.directory.place(GENERAL)
+    await mind.directory.set_place(GENERAL, replace(place, listen=True))
+    given = await desk.command(
+        "remind every Monday at 9, what did we decide?",
+        audience=TARO_DM,
+        place=GENERAL,
+        surface=Surface.PUBLIC,
+    )
+    assert "digest" in given.text
+
+
+def commands(desk: Desk, reminders: Reminders) -> Commands:
+    return Commands(
+        desk.mind.memory,
+        desk.mind.directory,
+        desk.extractor,
+        desk.mind.clock,
+        {"remind": reminders.run},
+    )
 
 
 # -- trouble -------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from bot.commands import Commands
+from bot.errors import PlatformRefused
 from bot.i18n import translator
 from bot.knowledge_commands import KnowledgeCommands
 from bot.messages import Attachment, Author, EventKind, Reply, Surface
+from bot.place_names import PlaceNames
 from bot.uploads import Uploads, base_named
 from memory.knowledge import Knowledge
 from memory.types import Audience, Person, Readable
@@ -25,8 +27,13 @@ class Shelf:
     """A platform whose files are in memory."""
 
     files: dict[str, bytes] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    asked: list[str] = field(default_factory=list)
 
     async def download(self, attachment: Attachment, max_bytes: int) -> bytes:
+        self.asked.append(attachment.id)
+        if attachment.id in self.gone:
+            raise PlatformRefused("it is gone")
         return self.files[attachment.id][:max_bytes]
 
 
@@ -37,10 +44,17 @@ class Room:
         self.mind = mind
         self.knowledge: Knowledge = made(mind)
         self.shelf = Shelf({"F1": pages(), "F2": b"BROKEN"})
-        self.uploads = Uploads(self.knowledge, mind.clock, max_bytes=1 << 20)
+        self.names = PlaceNames()
+        self.uploads = Uploads(
+            self.knowledge,
+            mind.clock,
+            max_bytes=1 << 20,
+            names=self.names,
+            embed=mind.embedding.drain,
+        )
         self.uploads.attach({"console": self.shelf, "other": object()})
         self.desk = Desk.over(mind)
-        more = {**KnowledgeCommands(self.knowledge).runs(), **self.uploads.runs()}
+        more = {**KnowledgeCommands(self.knowledge, self.names).runs(), **self.uploads.runs()}
         self.desk.commands = Commands(
             mind.memory, mind.directory, self.desk.extractor, mind.clock, more
         )
@@ -148,6 +162,25 @@ async def test_a_file_that_cannot_be_read_is_explained(room: Room) -> None:
     assert await room.stored() == []
 
 
+async def test_one_file_that_cannot_be_had_keeps_none_of_the_others_away(room: Room) -> None:
+    await room.knowledge.ensure_base("handbook", GENERAL, TARO)
+    room.shelf.gone.add("F3")
+    files = tuple(
+        Attachment(id_, f"{id_}.pdf", "application/pdf", size, "https://x.example")
+        for id_, size in (("F3", 9), ("F4", 2 << 20), ("F1", 9))
+    )
+    reply = await room.share("これを handbook に追加して", attachments=files, locale="ja")
+    assert reply is not None
+    refused, too_big, added = reply.text.splitlines()
+    assert "F3.pdf: it is gone" in refused
+    assert "F4.pdf: " in too_big
+    assert "大きすぎ" in too_big
+    assert room.shelf.asked == ["F3", "F1"]
+    assert "handbook" in added
+    assert reply.private
+    assert await room.stored() == ["F1.pdf"]
+
+
 async def test_files_without_such_words_are_left_alone(room: Room) -> None:
     await room.knowledge.ensure_base("handbook", GENERAL, TARO)
     assert await room.share("look at this") is None
@@ -183,6 +216,84 @@ async def test_a_deleted_message_or_file_takes_the_document_along(room: Room) ->
         gone = room.desk.incoming("", kind=EventKind.DELETE, message_id=deleted, audience=GENERAL)
         assert await room.uploads.handle(gone, translator("en")) is None
         assert await room.stored() == []
+
+
+async def test_a_file_taken_off_its_message_takes_its_document_along_alone(room: Room) -> None:
+    await room.knowledge.ensure_base("handbook", GENERAL, TARO)
+    room.shelf.files["F3"] = pages("another")
+    for file in ("F1", "F3"):
+        await room.share("add this to handbook", file=file, message_id="m1")
+    left = Attachment("F3", "F3.pdf", "application/pdf", 9, "https://x.example")
+    for files, stored in (((left,), ["F3.pdf"]), ((), [])):
+        edited = room.desk.incoming(
+            "追加して", kind=EventKind.EDIT, message_id="m1", audience=GENERAL, attachments=files
+        )
+        assert await room.uploads.handle(edited, translator("en")) is None  # its words count too
+        assert await room.stored() == stored
+
+
+async def test_a_file_shared_in_a_dm_goes_from_a_base_elsewhere_when_it_is_deleted(
+    room: Room,
+) -> None:
+    """On some platforms a DM belongs to no tenant but its own, as its people do."""
+    await room.knowledge.ensure_base("handbook", GENERAL, TARO)
+    stranger = Person("console", "@me", "1")
+    dm = Audience("console", "@me", "1")
+    author = Author(stranger, "ken")
+    asked = await room.share(
+        "add this to handbook", dm, author=author, message_id="m1", tenant="@me"
+    )
+    assert asked is not None
+    await room.command(asked.choices[0].command, stranger)
+    assert await room.stored() == ["F1.pdf"]
+    assert await room.knowledge.has(dm, "m1")
+    assert not await room.knowledge.has(Audience("console", "elsewhere", "1"), "m1")
+    gone = room.desk.incoming("", kind=EventKind.DELETE, message_id="m1", audience=dm)
+    await room.uploads.handle(gone, translator("en"))
+    assert await room.stored() == []
+
+
+async def test_a_file_is_said_to_be_added_when_its_meaning_can_be_searched(room: Room) -> None:
+    await room.knowledge.ensure_base("handbook", GENERAL, TARO)
+    reply = await room.share("add this to handbook")
+    assert reply is not None
+    assert "added" in reply.text
+    waiting = await room.mind.embedding.drain()
+    assert waiting == 0
+
+
+async def test_where_files_are_collected_is_known_at_once_and_after_a_restart(room: Room) -> None:
+    base = await room.knowledge.ensure_base("papers", GENERAL, TARO)
+    assert not room.knowledge.collects(GENERAL)
+    await room.knowledge.collect(base, True)
+    restarted = made(room.mind)
+    await restarted.load()
+    for knowledge in (room.knowledge, restarted):
+        assert knowledge.collects(GENERAL)
+        assert not knowledge.collects(SECRET)
+    await room.knowledge.collect(base, False)
+    assert not room.knowledge.collects(GENERAL)
+
+
+async def test_readers_are_named_as_people_name_their_place(room: Room) -> None:
+    await room.knowledge.ensure_base("handbook", GENERAL, TARO)
+    room.names.attach({"console": Signposts({"general": "#雑談"}), "other": object()})
+    asked = await room.share("add this to handbook", TARO_DM)
+    assert asked is not None
+    assert "everybody who can read #雑談" in asked.text
+    assert "#雑談" in (await room.command("bases")).text
+    room.names.attach({"console": Signposts({})})
+    assert "everybody who can read general" in (await room.command("bases")).text
+
+
+@dataclass
+class Signposts:
+    """A platform whose places have these names."""
+
+    names: dict[str, str]
+
+    async def place_name(self, place: Audience, locale: str) -> str:
+        return self.names.get(place.name, "")
 
 
 # -- commands ------------------------------------------------------------------------------------

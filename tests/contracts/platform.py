@@ -10,10 +10,12 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pytest
 
+from bot.errors import PlatformRefused
+from bot.health import connections
 from bot.messages import (
     Choice,
     Delta,
@@ -24,10 +26,15 @@ from bot.messages import (
     Reply,
     ReplyPart,
     ReplyStream,
+    Said,
     Status,
     Surface,
 )
+from bot.place_names import Naming
 from bot.ports import Platform
+from bot.reminders import Poster
+from bot.rereading import Rereadable
+from memory.types import Audience
 
 LONG = "\n\n".join(
     [
@@ -95,6 +102,14 @@ class Stage(Protocol):
     async def edit(self, message: IncomingMessage, text: str) -> None: ...
 
     async def delete(self, message: IncomingMessage) -> None: ...
+
+    def edit_unseen(self, message: IncomingMessage, text: str) -> None:
+        """The event of it is lost."""
+        ...
+
+    def delete_unseen(self, message: IncomingMessage) -> None:
+        """The event of it is lost."""
+        ...
 
     async def press(self, label: str, *, user: str = "alice") -> None:
         """Press the newest button with that label, and confirm when asked."""
@@ -352,3 +367,144 @@ class PlatformContract:
             await delivery(killed_after(Status("…")))
         await delivery.again(stream(Reply("答えです。")))
         assert stage.shown() == ["答えです。"]
+
+    # --- looked at again ----------------------------------------------------------------------
+
+    async def test_what_became_of_a_message_unseen_is_found_by_looking_it_up(
+        self, stage: Stage
+    ) -> None:
+        kept, edited, gone = [await stage.mention(text) for text in ("残す", "old", "gone")]
+        stage.edit_unseen(edited, "新しい")
+        stage.delete_unseen(gone)
+        said = [
+            Said(m.audience, m.message_id, m.permalink, m.revision) for m in (kept, edited, gone)
+        ]
+        count = len(stage.inbox.events)
+        assert await rereadable(stage).recheck(said) == 2
+        found = [await stage.platform.incoming(e) for e in stage.inbox.events[count:]]
+        assert [(m.kind, m.message_id, m.audience) for m in found if m] == [
+            (EventKind.EDIT, edited.message_id, edited.audience),
+            (EventKind.DELETE, gone.message_id, gone.audience),
+        ]
+        assert found[0] is not None
+        assert "新しい" in found[0].text
+        known = Said(edited.audience, edited.message_id, edited.permalink, found[0].revision)
+        assert await rereadable(stage).recheck([said[0], known]) == 0
+
+    async def test_a_file_that_a_message_has_no_more_is_found_by_looking_it_up(
+        self, stage: Stage
+    ) -> None:
+        message = await stage.mention("the file is gone")
+        stage.edit_unseen(message, "without it")
+        said = Said(message.audience, message.message_id, message.permalink, files=("404",))
+        count = len(stage.inbox.events)
+        assert await rereadable(stage).recheck([said]) == 1
+        found = await stage.platform.incoming(stage.inbox.events[count])
+        assert found is not None
+        assert found.attachments == ()
+        assert found.message_id in (message.message_id, "404")
+
+    async def test_what_cannot_be_looked_up_is_not_taken_for_deleted(self, stage: Stage) -> None:
+        message = await stage.mention("question")
+        here, id_, link = message.audience, message.message_id, message.permalink
+        assert link is not None
+        elsewhere = link.replace(message.channel, "4040404").replace(message.tenant, "5050505")
+        said = [
+            Said(here, id_, None),
+            Said(here, id_, "https://x.example"),
+            Said(here, id_, elsewhere),
+        ]
+        assert await rereadable(stage).recheck(said) == 0
+
+    # --- unasked: reminders and digests -------------------------------------------------------
+
+    async def test_post_is_shown_in_its_place_and_can_be_taken_back(self, stage: Stage) -> None:
+        message = await stage.mention("question")
+        platform = posting(stage)
+        text = f"{LONG}\n\n@everyone <!channel> 起きて"
+        sent = await platform.post(message.audience, text, conversation="")
+        shown = stage.shown()
+        assert sent is not None
+        assert all(len(part) <= stage.limit for part in shown)
+        assert bare("\n".join(shown)) == bare(text)
+        assert stage.pings() == []
+        assert await platform.retract(message.audience, sent) == len(shown)
+        assert stage.shown() == []
+
+    async def test_post_in_a_dm_is_for_that_person_alone(self, stage: Stage) -> None:
+        direct = await direct_place(stage)
+        before = len(stage.shown())
+        await posting(stage).post(direct, "Wake up. 起きて", conversation="")
+        assert len(stage.shown()) == before
+        assert "Wake up. 起きて" in stage.shown_to("alice")
+        assert stage.shown_to("bob") == []
+
+    async def test_post_is_shown_once_although_sending_fails_at_times(self, stage: Stage) -> None:
+        message = await stage.mention("question")
+        stage.fail_sending(2)
+        await posting(stage).post(message.audience, "Wake up.", conversation="")
+        assert stage.shown() == ["Wake up."]
+
+    async def test_post_to_a_place_that_is_not_there_is_refused(self, stage: Stage) -> None:
+        message = await stage.mention("question")
+        nowhere = replace(message.audience, name="4040404")
+        with pytest.raises(PlatformRefused):
+            await posting(stage).post(nowhere, "Wake up.", conversation="")
+
+    async def test_post_draws_on_what_every_reader_of_its_place_can_read(
+        self, stage: Stage
+    ) -> None:
+        message = await stage.mention("question")
+        direct = await direct_place(stage)
+        platform = posting(stage)
+        assert set(await platform.readable_for(message.audience)) == {message.audience}
+        assert set(await platform.readable_for(direct)) == {direct, message.audience}
+        nowhere = replace(message.audience, name="4040404")
+        assert set(await platform.readable_for(nowhere)) <= {nowhere}
+
+    async def test_place_has_the_name_that_people_see(self, stage: Stage) -> None:
+        message = await stage.mention("question")
+        platform = stage.platform
+        assert isinstance(platform, Naming)
+        name = await platform.place_name(message.audience, "en")
+        assert name.startswith("#")
+        assert "general" in name.lower()
+        direct = await direct_place(stage)
+        shown = [await platform.place_name(direct, locale) for locale in ("en", "ja")]
+        assert all(shown)
+        assert shown[0] != shown[1]
+        assert direct.name not in "".join(shown)
+        nowhere = replace(message.audience, name="4040404")
+        assert await platform.place_name(nowhere, "en") == ""
+
+    async def test_connection_that_stands_is_told(self, stage: Stage) -> None:
+        assert connections({"it": stage.platform}) == {"it": True}
+
+
+def rereadable(stage: Stage) -> Rereadable:
+    platform = stage.platform
+    assert isinstance(platform, Rereadable)
+    return platform
+
+
+class Posting(Poster, Protocol):
+    """A platform that can post unasked and take a post back."""
+
+    async def retract(self, place: Audience, post: str, /) -> int: ...
+
+
+def posting(stage: Stage) -> Posting:
+    platform = stage.platform
+    assert isinstance(platform, Poster)
+    return cast("Posting", platform)
+
+
+async def direct_place(stage: Stage) -> Audience:
+    """Alice's DM, as the platform names it."""
+    message = await stage.mention("question")
+    await Delivery(stage, message)(stream(Reply("Found.", choices=(Choice("Again", "list"),))))
+    count = len(stage.inbox.events)
+    await stage.press("Again", user="alice")
+    action = await stage.platform.incoming(await stage.event(count))
+    assert action is not None
+    return action.audience

@@ -81,8 +81,6 @@ class DiscordDouble(People):
         self.is_frozen = False
         """Half-open: the gateway takes everything and says nothing; a login waits for the thaw."""
         self.commands: list[Json] = []
-        self.files: dict[str, bytes] = {}
-        """By name; served below /cdn/."""
         self._session: Session | None = None
         self._numbers = itertools.count(1)
         self._rest = Rest(self)
@@ -90,8 +88,12 @@ class DiscordDouble(People):
         self.port = 0
 
     @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def api_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/api/v10"
+        return f"{self.origin}/api/v10"
 
     @property
     def gateway_url(self) -> str:

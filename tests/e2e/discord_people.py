@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -49,7 +50,14 @@ class People(ABC):
 
     def __init__(self) -> None:
         self.world = World()
+        self.files: dict[str, bytes] = {}
+        """Attachments by their last part of the address; served below /cdn/."""
         self.interactions: dict[str, Interaction] = {}
+
+    @property
+    @abstractmethod
+    def origin(self) -> str:
+        """Address of the double, without a slash at the end."""
 
     @abstractmethod
     async def emit(self, event: str, data: Json) -> None:
@@ -62,6 +70,31 @@ class People(ABC):
 
     async def mention(self, who: Person, channel: Channel, text: str, **more: Any) -> Json:
         return await self.say(who, channel, f"<@{BOT}> {text}", **more)
+
+    async def share_file(
+        self, who: Person, channel: Channel, text: str, name: str, data: bytes
+    ) -> Json:
+        """Say something with a file."""
+        file_id = str(self.world.new_id())
+        self.files[file_id] = data
+        url = f"{self.origin}/cdn/{file_id}"
+        media_type = mimetypes.guess_type(name)[0]
+        file = {
+            "id": file_id,
+            "filename": name,
+            "size": len(data),
+            "url": url,
+            "proxy_url": url,
+            "content_type": media_type or "application/octet-stream",
+        }
+        return await self.say(who, channel, text, attachments=[file])
+
+    async def take_off_files(self, channel: Channel, message: Json) -> None:
+        """Remove the files from a message, which stays: to Discord that is an edit."""
+        for file in message["attachments"]:
+            del self.files[file["id"]]
+        message["attachments"] = []
+        await self.edit(channel, message, message["content"])
 
     async def edit(self, channel: Channel, message: Json, text: str) -> None:
         message |= {"content": text, "edited_timestamp": iso(time.time())}
@@ -77,6 +110,26 @@ class People(ABC):
             await self.emit("MESSAGE_DELETE", {"id": ids[0], **where})
         else:
             await self.emit("MESSAGE_DELETE_BULK", {"ids": ids, **where})
+
+    async def react(
+        self, who: Person, channel: Channel, message: Json, emoji: str, *, added: bool = True
+    ) -> None:
+        """Judge a message by an emoji, or take that back."""
+        body: Json = {
+            "user_id": str(who.id),
+            "channel_id": str(channel.id),
+            "message_id": message["id"],
+            "emoji": {"id": None, "name": emoji},
+            "burst": False,
+            "type": 0,
+        }
+        if channel.guild is not None:
+            body["guild_id"] = str(channel.guild)
+        if added:
+            body["message_author_id"] = message["author"]["id"]
+            if channel.guild is not None:
+                body["member"] = self.world.member_body(self.world.guilds[channel.guild], who.id)
+        await self.emit("MESSAGE_REACTION_ADD" if added else "MESSAGE_REACTION_REMOVE", body)
 
     async def open_thread(self, thread: Channel) -> None:
         await self.emit("THREAD_CREATE", self.world.channel_body(thread))

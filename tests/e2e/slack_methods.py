@@ -285,13 +285,13 @@ def replies(workspace: Workspace, arguments: Json) -> Json:
     channel = workspace.joined(arguments["channel"])
     found = workspace.thread(channel.id, arguments["ts"])
     inclusive = str(arguments.get("inclusive", "")).lower() in ("true", "1")
-    oldest = float(arguments.get("oldest") or 0)
+    oldest, latest = str(arguments.get("oldest") or "0"), str(arguments.get("latest") or "9" * 11)
     kept = [
         message
         for message in found
         if message["ts"] == arguments["ts"]
-        or float(message["ts"]) > oldest
-        or (inclusive and float(message["ts"]) == oldest)
+        or float(oldest) < float(message["ts"]) < float(latest)
+        or (inclusive and message["ts"] in (oldest, latest))
     ]
     return _paged(_without_metadata(kept, arguments), arguments, "messages")
 
@@ -330,6 +330,15 @@ def publish_view(workspace: Workspace, arguments: Json) -> Json:
 def update_view(workspace: Workspace, arguments: Json) -> Json:
     check_blocks(arguments["view"]["blocks"], most=100)
     return {"view": arguments["view"]}
+
+
+@method("files.info")
+def file_info(workspace: Workspace, arguments: Json) -> Json:
+    """Any file of a message, also of one that tells only its id."""
+    file = workspace.foreign_files.get(arguments["file"])
+    if file is None:
+        raise ApiError("file_not_found")
+    return {"file": file}
 
 
 @method("files.getUploadURLExternal")

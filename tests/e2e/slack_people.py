@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mimetypes
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +62,41 @@ class SlackPeople(ABC):
         else:
             await self.emit(*(mention if twins == "mention first" else []), as_message)
         return str(message["ts"])
+
+    async def share_file(
+        self, user: str, channel: str, text: str, name: str, data: bytes, **fields: Any
+    ) -> tuple[str, str]:
+        """Post a file with a text. Returns the ts and the file's id."""
+        file_id = f"F{self.workspace.next_id()}"
+        self.workspace.uploads[file_id] = data
+        url = f"{self.origin}/files/{file_id}"
+        media_type = mimetypes.guess_type(name)[0]
+        file = {
+            "id": file_id,
+            "name": name,
+            "title": name,
+            "mimetype": media_type or "application/octet-stream",
+            "size": len(data),
+            "mode": "hosted",
+            "user": user,
+            "url_private": url,
+            "url_private_download": url,
+        }
+        shared: Json = {"subtype": "file_share", "files": [file]}
+        return await self.say(user, channel, text, **shared, **fields), file_id
+
+    async def delete_file(self, file_id: str) -> None:
+        """Delete a file: the messages that it came with stay, without it."""
+        del self.workspace.uploads[file_id]
+        for channel, messages in self.workspace.messages.items():
+            for message in messages.values():
+                if file_id in [file["id"] for file in message.get("files") or []]:
+                    previous = dict(message)
+                    message["files"] = [{"id": file_id, "mode": "tombstone"}]
+                    await self._emit_hidden(
+                        "message_changed", channel, message=dict(message), previous_message=previous
+                    )
+        await self.emit({"type": "file_deleted", "file_id": file_id, "event_ts": self._now()})
 
     async def edit(self, channel: str, ts: str, text: str, *, unfurl: bool = False) -> None:
         """Change a message; an `unfurl` leaves text and edit stamp as they are."""

@@ -115,6 +115,8 @@ class Workspace:
     prompts: list[Json] = field(default_factory=list)
     uploads: dict[str, bytes] = field(default_factory=dict)
     shared_files: list[Json] = field(default_factory=list)
+    foreign_files: dict[str, Json] = field(default_factory=dict)
+    """Files of other organisations: events tell their ids, and files.info the rest."""
 
     def __post_init__(self) -> None:
         self._counter = itertools.count(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -381,6 +382,42 @@ async def test_a_japanese_client_is_spoken_to_in_japanese(run: DiscordRun) -> No
     assert "札幌" not in await known_about(run, hanako)
 
 
+async def test_the_bot_s_own_posts_about_what_was_forgotten_can_be_deleted(
+    run: DiscordRun,
+) -> None:
+    alice = run.person("alice")
+    guild = await run.guild("g", alice)
+    general = run.channel(guild, "general")
+    told = await run.ask(alice, general, "My bicycle is from Utrecht.")
+    asked = await run.ask(alice, general, "Where is my bicycle from?")
+    assert "Utrecht" in run.answer(general, asked)
+    receipt = await run.command(alice, general, "forget", what="bicycle --yes")
+    assert receipt.original is not None
+    label = next(label for label in labels(receipt.original) if "Delete" in label)
+    deleted = await run.press(alice, general, receipt.original, label)
+    assert deleted.shown == ["Deleted: 2 posts."]
+    assert run.answers(general, told) == run.answers(general, asked) == []
+
+
+async def test_the_group_has_every_command_that_help_lists(run: DiscordRun) -> None:
+    alice, admin = run.person("alice"), run.person("admin")
+    guild = await run.guild("g", alice, admin)
+    guild.owner = admin.id
+    await run.discord.emit("GUILD_UPDATE", run.world.guild_body(guild))
+    general = run.channel(guild, "general")
+    group = next(c for c in run.discord.commands if c["name"] == "memory")
+    listed = await run.command(admin, general, "help")
+    named = re.findall(r"(?m)^- `(\w+)", "\n".join(listed.shown))
+    assert [option["name"] for option in group["options"]] == named
+    assert {"remind", "admin"} <= set(named)
+    refused = await run.command(alice, general, "admin", what="stats")
+    assert refused.shown == ["Only an admin can do that."]
+    counted = await run.command(admin, general, "admin", what="stats")
+    assert "People: " in counted.shown[0]
+    reminded = await run.command(alice, general, "remind", what="tomorrow at 9 to call Ken")
+    assert "call Ken" in reminded.shown[0]
+
+
 async def test_why_and_ratings_work_under_an_answer(run: DiscordRun) -> None:
     alice, bob = run.person("alice"), run.person("bob")
     guild = await run.guild("g", alice, bob)
@@ -397,6 +434,17 @@ async def test_why_and_ratings_work_under_an_answer(run: DiscordRun) -> None:
     await run.program.until(lambda: other.original)
     assert "Only the person" in "\n".join(other.shown)
     assert run.program.rows("SELECT count(*) FROM trace WHERE rating = 1") == [(1,)]
+    thread = run.world.channels.get(int(said["id"]), general)
+    ratings = "SELECT rating FROM trace WHERE asker = ? AND rating NOTNULL"
+
+    def rated_by_alice() -> int:
+        return int(run.program.rows(ratings, f"discord:@me:{alice.id}")[0][0])
+
+    for who in (bob, alice):  # Bob's verdict counts for nothing
+        await run.discord.react(who, thread, answer, "👎")
+    await run.program.until(lambda: rated_by_alice() == -1)
+    await run.discord.react(alice, thread, answer, "👎", added=False)
+    await run.program.until(lambda: rated_by_alice() == 0)
 
 
 async def test_what_is_not_addressed_to_it_is_never_stored_until_a_channel_is_listened_to(

@@ -31,7 +31,19 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 ADMIN = "UADMIN"
 ENGLISH = ("ALICE", "BOB", "CAROL", "DAVE", "ERIN", "FRANK", "GRACE", "HEIDI", "IVAN", "JUDY")
 JAPANESE = ("HANAKO", "TARO")
-CHANNELS = ("ANSWER", "THREAD", "EDIT", "PAUSE", "LISTEN", "SHORT", "RATE", "HUSH", "AGAIN", "JA")
+CHANNELS = (
+    "ANSWER",
+    "THREAD",
+    "EDIT",
+    "PAUSE",
+    "LISTEN",
+    "SHORT",
+    "RATE",
+    "HUSH",
+    "AGAIN",
+    "JA",
+    "TRACES",
+)
 
 
 def workspace() -> Workspace:
@@ -206,6 +218,18 @@ async def test_a_deleted_message_is_gone_with_its_vectors_and_every_byte(run: Sl
     assert "trombone" not in await run.command("UHEIDI", run.dm_of("UHEIDI"), "list")
     assert not stored_anywhere(run, "trombone")
     assert stored_anywhere(run, "llamas")
+
+
+async def test_the_bot_s_own_posts_about_what_was_forgotten_can_be_deleted(run: SlackRun) -> None:
+    await run.mention("UJUDY", "CTRACES", "My bicycle is from Utrecht.")
+    asked = await run.mention("UJUDY", "CTRACES", "Where is my bicycle from?")
+    assert "Utrecht" in asked
+    await run.command("UJUDY", "CTRACES", "forget bicycle --yes")
+    receipt = run.slack.responses[-1]
+    label = next(b["text"]["text"] for b in buttons(receipt) if "Delete" in b["text"]["text"])
+    shown = await run.press("UJUDY", "CTRACES", receipt | {"ts": "1.1"}, label)
+    assert "Deleted: 2 posts." in shown
+    assert posted(run, "CTRACES") == []
 
 
 # --- places -----------------------------------------------------------------------------
