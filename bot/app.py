@@ -17,6 +17,7 @@ from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
 from adapters.embedded_models import EmbeddedEmbedder
 from adapters.ollama_models import OllamaChat, OllamaEmbedder, find_chat_model
 from adapters.openai_models import OpenAIChat, OpenAIEmbedder
+from adapters.rerank_server import RerankServer
 from adapters.sql_sources import open_database as open_sql
 from bot.admin_places import with_admin_place
 from bot.analysis_questions import AnalysisQuestions
@@ -38,7 +39,7 @@ from bot.prompts import count_tokens
 from bot.rereading import Rereading
 from bot.responder import Responder
 from bot.retracting import Retractions
-from bot.settings import Settings
+from bot.settings import Settings, variable
 from bot.stopping import on_signals, serve
 from bot.uploads import Uploads
 from memory import analysis, tokens
@@ -51,7 +52,7 @@ from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
 from memory.index import VectorIndex
 from memory.knowledge import Knowledge
 from memory.long_term import LongTermMemory
-from memory.ports import Clock, Embedder
+from memory.ports import Clock, Embedder, Reranker
 from memory.reading import ReadingLimits
 from memory.redaction import redact
 from memory.retention import Limits
@@ -144,7 +145,10 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             make_embedder=lambda name: _embedder_or_none(name, settings),
         )
         closing.push_async_callback(embedding.close)
-        memory = LongTermMemory(database, index, embedding, ledger, clock)
+        reranker = make_reranker(settings)
+        if reranker is not None:
+            closing.push_async_callback(reranker.close)
+        memory = LongTermMemory(database, index, embedding, ledger, clock, reranker=reranker)
         directory = Directory(database, clock)
         await directory.load()
         knowledge = Knowledge(
@@ -226,6 +230,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             admins=settings.admins,
             take=operations.take,
             personas={Audience.parse(name): chosen for name, chosen in settings.personas.items()},
+            hyde=settings.hyde,
         )
         dispatcher = Dispatcher(database, responder, clock)
         await embedding.open()
@@ -287,6 +292,19 @@ def _embedder_or_none(name: str, settings: Settings) -> Embedder | None:
         return make_embedder(name, settings)
     except (BotFault, MemoryFault, ValueError):
         return None
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    """The cross-encoder that the settings name, if any. Raises BadSettings."""
+    if not settings.rerank_url:
+        return None
+    try:
+        return RerankServer(settings.rerank_url, settings.rerank_model)
+    except ValueError as error:
+        raise BadSettings(
+            f"{variable('rerank_url')}: {error}",
+            fix="Give an address such as http://127.0.0.1:8080.",
+        ) from error
 
 
 async def make_chat_model(settings: Settings) -> ChatModel | None:

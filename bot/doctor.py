@@ -60,6 +60,8 @@ async def _examine(settings: Settings) -> AsyncIterator[Finding]:
         yield finding
     async for finding in _chat_model(settings):
         yield finding
+    async for finding in _reranker(settings):
+        yield finding
     for finding in _tokens(settings):
         yield finding
 
@@ -136,6 +138,23 @@ async def _chat_model(settings: Settings) -> AsyncIterator[Finding]:
     yield Finding("chat model", True, model.name)
     if not model.is_local:
         yield _leaves("chat model")
+
+
+async def _reranker(settings: Settings) -> AsyncIterator[Finding]:
+    try:
+        reranker = application.make_reranker(settings)
+        if reranker is None:
+            return
+        try:
+            await reranker.scores("ping", ["pong"])
+        finally:
+            await reranker.close()
+    except (BotFault, MemoryFault) as error:
+        yield Finding("reranker", False, str(error), f"Set {variable('rerank_url')}.")
+        return
+    yield Finding("reranker", True, reranker.name)
+    if not reranker.is_local:
+        yield _leaves("reranker")
 
 
 def _leaves(subject: str) -> Finding:

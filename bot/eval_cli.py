@@ -44,15 +44,19 @@ def evaluate(
 async def _measure(kind: str, data: Path, cache: Path | None, settings: Settings) -> Report:
     bundled = application.make_embedder(settings.embedder, settings)
     embedder = CachedEmbedder(bundled, cache) if cache is not None else bundled
+    reranker = application.make_reranker(settings)
     try:
         model = await application.make_chat_model(settings)
+        bench = Bench(data, embedder, model, _show, reranker, settings.hyde)
         try:
-            return await evaluation.run(kind, Bench(data, embedder, model, _show))
+            return await evaluation.run(kind, bench)
         finally:
             if model is not None:
                 await model.close()
     finally:
         await embedder.close()
+        if reranker is not None:
+            await reranker.close()
         if sys.stderr.isatty():
             print(file=sys.stderr)  # noqa: T201
 

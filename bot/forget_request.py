@@ -149,7 +149,7 @@ def window_of(words: str, now: datetime, time_zone: str) -> Window | None:
     start, _, end = words.partition("/")
     try:
         return _utc(datetime.fromisoformat(start)), _utc(datetime.fromisoformat(end))
-    except ValueError:
+    except (ValueError, OverflowError):  # year 1 in the east is year 0 in UTC
         pass
     words = words.strip("、, に")
     if found := _LATELY.match(words):

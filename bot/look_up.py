@@ -31,12 +31,14 @@ class LookUp:
         model: ChatModel | None,
         clock: Clock,
         documents: Documents | None,
+        *,
+        hyde: bool = False,
     ) -> None:
         self._memory = memory
         self._model = model
         self._clock = clock
         self._documents = documents
-        self._researcher = Researcher(memory, model)
+        self._researcher = Researcher(memory, model, hyde=hyde)
 
     async def find(self, work: Exchange) -> None:
         """Look up what bears on the message, in places that its readers can read right now."""
@@ -66,15 +68,19 @@ class LookUp:
         work.window = plan.window
         if plan.route is Route.TALK:
             return
+        own = {item.fact.id for item in work.learned if not item.known}
+        heard = {work.heard.id} if work.heard else set()
         found = await self._researcher.find(
-            plan, message, 2 * RECALLED + len(work.learned), plain=message.plain
+            plan,
+            message,
+            2 * RECALLED + len(work.learned),
+            plain=message.plain,
+            answers=lambda hit: _tells(hit, own, heard),
         )
         work.calls += found.calls
         work.query, work.rounds = plan.query, found.steps
         found.hits = await self._with_attribute(work, found.hits)
-        own = {item.fact.id for item in work.learned if not item.known}
-        seen = {item.id for item in work.history}
-        seen |= {work.heard.id} if work.heard else set()
+        seen = {item.id for item in work.history} | heard
         seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
         work.hits = [hit for hit in found.hits if _tells(hit, own, seen)][:RECALLED]
         if self._documents is not None:

@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from bot import extraction_prompts as prompts
+from bot.borne_out import borne_out
 from bot.errors import BadModelAnswer, ModelTimeout, ModelUnavailable
 from bot.extract import subject_of
 from bot.extraction_prompts import ExtractedFact, Extraction, Judgements
@@ -66,27 +67,43 @@ IN_A_ROW = 2
 
 
 class ModelJudge:
-    """Implements `memory.ports.Judge` with a chat model: one call for a batch."""
+    """Implements `memory.ports.Judge` with a chat model: one call for a batch.
+
+    One speaker's words do not stand beside another's: what is known of one cannot be ended by
+    orders that another gives.
+    """
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     async def judge(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Raises ModelUnavailable. An answer that fits no schema judges nothing."""
+        verdicts = [Verdict.DIFFERENT] * len(pairs)
+        by_speakers: defaultdict[tuple[Person, Person], list[int]] = defaultdict(list)
+        for at, pair in enumerate(pairs):
+            by_speakers[pair.new.speaker, pair.known.speaker].append(at)
+        for places in by_speakers.values():
+            judged = await self._of_one([pairs[at] for at in places])
+            for number, verdict in judged.items():
+                verdicts[places[number - 1]] = verdict
+        return verdicts
+
+    async def _of_one(self, pairs: Sequence[Pair]) -> dict[int, Verdict]:
+        """Verdicts by the number of the pair, from 1, where there is one to be used."""
         try:
             answer = await self._model.structured(
                 prompts.judging(pairs), Judgements, max_tokens=ANSWER_TOKENS
             )
         except BadModelAnswer as error:
             log.warning("%d pairs were kept apart: %s", len(pairs), error)
-            return [Verdict.DIFFERENT] * len(pairs)
+            return {}
         verdicts: dict[int, Verdict] = {}
         for item in answer.judgements:
             if not 1 <= item.pair <= len(pairs) or item.pair in verdicts:
                 log.info("a judgement named pair %d of %d", item.pair, len(pairs))
                 continue
             verdicts[item.pair] = Verdict(item.relation.lower())
-        return [verdicts.get(n, Verdict.DIFFERENT) for n in range(1, len(pairs) + 1)]
+        return verdicts
 
 
 class ModelExtractor:
@@ -270,43 +287,45 @@ def _checked(
     message = messages[proposal.message - 1]
     author = message.author
     span = find_quote(proposal.quote, message.text)
-    text = " ".join(proposal.text.split())
-    if author is None or span is None or not text or not _own_words(message, span):
+    if author is None or span is None or not _own_words(message, span):
         return None
-    quote = message.text[span.start : span.end]
-    if _script(text) != _script(quote):
-        text = quote  # translated or transcribed: the person's own words stand
+    proposed = _accepted(proposal.accepts, len(messages), context)
+    earlier = [m for m in (*context, *messages) if m.author == author and m.id < message.id]
+    offered = proposed.text if proposed is not None else ""
+    said = borne_out(proposal, message, span, earlier, offered)
+    if said is None:
+        return None
     subject: Person | str | None
     named = {alias: person for person, alias in aliases.items()}
-    if re.fullmatch(r"S\d+", proposal.subject):
+    if said.subject is None and re.fullmatch(r"S\d+", proposal.subject):
         subject = named.get(proposal.subject)
         if subject is None:
             return None
     else:
-        subject = subject_of(proposal.subject, author, dict(message.mentions))
+        about = said.subject or proposal.subject
+        subject = subject_of(about, author, dict(message.mentions))
     if isinstance(subject, Person) and subject not in {author, *dict(message.mentions).values()}:
         subject = subject.name
     evidence = [Evidence(message.id, span)]
     origin = Origin.EXTRACTED
-    proposed = _accepted(proposal.accepts, len(messages), context)
-    if proposed is not None:
+    if said.is_agreement and proposed is not None:
         origin = Origin.ACCEPTED
         evidence.append(Evidence(proposed.id, Span(0, len(proposed.text))))
-    valid_from = _moment(proposal.valid_from, message.time_zone)
-    valid_until = _moment(proposal.valid_until, message.time_zone)
+    valid_from = _moment(proposal.valid_from, message.time_zone) if said.is_dated else None
+    valid_until = _moment(proposal.valid_until, message.time_zone) if said.is_dated else None
     if valid_until is None and not proposal.lasting:
         valid_until = message.sent_at + timedelta(days=PASSING_DAYS)
     return NewFact(
-        text=text,
+        text=said.text,
         subject=subject,
         speaker=author,
         audience=message.audience,
-        language=analysis.language_of(text),
+        language=analysis.language_of(said.text),
         origin=origin,
         evidence=tuple(evidence),
         said_at=message.sent_at,
-        attribute=(proposal.attribute or "").strip().casefold() or None,
-        negated=proposal.negated,
+        attribute=said.attribute,
+        negated=said.negated,
         valid_from=valid_from,
         valid_until=valid_until,
     )
@@ -335,12 +354,6 @@ def _own_words(message: Message, span: Span) -> bool:
         sentence.span.start < span.end and span.start < sentence.span.end
         for sentence in analysis.split(message.text)
     )
-
-
-def _script(text: str) -> str:
-    """`ja`-like or `latin`-like, roughly: enough to see that something was translated."""
-    wide = sum(1 for c in text if ord(c) > 0x2E7F)
-    return "wide" if wide * 2 > sum(1 for c in text if c.isalpha()) else "latin"
 
 
 def _moment(said: str | None, time_zone: str) -> datetime | None:

@@ -17,8 +17,11 @@ class Phrase:
     argument: str = ""
 
 
-_END = r"[\s.!。！]*$"
-_PLEASE = r"^\s*(?:please,?\s+|hey,?\s+|ok(?:ay)?,?\s+)?"
+_END = r"$"
+"""What it stands for, white space and full stops, is taken off before: within the patterns it
+would be tried again at every place of a text.
+"""
+_PLEASE = r"^(?:please,?\s+|hey,?\s+|ok(?:ay)?,?\s+)?"
 _JA_PLEASE = r"(?:ください|下さい|くれ(?:ますか)?|ほしい|もらえますか|ね|よ)?"
 
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -31,7 +34,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "forget everything",
         ),
         (
-            r"^\s*(?:私の?(?:こと|情報)?(?:は|を|の?ことは?)?)?(?:全部|すべて|全て|何もかも)(?:を)?忘れて"
+            r"^(?:私の?(?:こと|情報)?(?:は|を|の?ことは?)?)?(?:全部|すべて|全て|何もかも)(?:を)?忘れて"
             + _JA_PLEASE
             + _END,
             "forget everything",
@@ -43,37 +46,37 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "list",
         ),
         (
-            r"^\s*(?:私|僕|俺|わたし|自分)(?:について|のこと)(?:を|は|、)?(?:何|なに)[かを]?(?:知って|覚えて)\S*?[?？]?"
+            r"^(?:私|僕|俺|わたし|自分)(?:について|のこと)(?:を|は|、)?(?:何|なに)[かを]?(?:知って|覚えて)\S*?[?？]?"
             + _END,
             "list",
         ),
         (_PLEASE + r"(?:undo(?: that| it)?|take that back)" + _END, "undo"),
-        (r"^\s*(?:取り消して?|取消|元に戻して)" + _JA_PLEASE + _END, "undo"),
+        (r"^(?:取り消して?|取消|元に戻して)" + _JA_PLEASE + _END, "undo"),
         (_PLEASE + r"export (?:my|all my) (?:data|facts|memories|memory)" + _END, "export"),
         (
-            r"^\s*(?:私の)?(?:データ|記憶)を(?:書き出して|エクスポートして)" + _JA_PLEASE + _END,
+            r"^(?:私の)?(?:データ|記憶)を(?:書き出して|エクスポートして)" + _JA_PLEASE + _END,
             "export",
         ),
-        (r"^\s*why(?: did you say that)?[?？]" + _END, "why"),
-        (r"^\s*(?:なぜ|なんで|どうして)(?:そう(?:言った|思った)の?)?[?？]" + _END, "why"),
+        (r"^why(?: did you say that)?[?？]" + _END, "why"),
+        (r"^(?:なぜ|なんで|どうして)(?:そう(?:言った|思った)の?)?[?？]" + _END, "why"),
         (
-            r"^\s*(?:no,?\s+)?that(?:'|’)?s (?:wrong|not right|incorrect)[,.;:]?\s*"
+            r"^(?:no,?\s+)?that(?:'|’)?s (?:wrong|not right|incorrect)[,.;:]?\s*"
             r"(?:it(?:'|’)?s|it is)\s+(?P<rest>.+?)" + _END,
             "correct",
         ),
         (
-            r"^\s*(?:それは?|いや、?)?(?:違う|違います|間違い(?:です)?)(?:よ|ね)?[、。,.\s]+(?P<rest>.+?)(?:です|だよ|だ)?"
+            r"^(?:それは?|いや、?)?(?:違う|違います|間違い(?:です)?)(?:よ|ね)?[、。,.\s]+(?P<rest>.+?)(?:です|だよ|だ)?"
             + _END,
             "correct",
         ),
         (
             _PLEASE
-            + r"remember(?:\s+that|\s+this)?\s*[:,]?\s+"
+            + r"remember(?:\s++that|\s++this)?(?:\s*+[:,])?\s++"
             + r"(?!when\b|how\b|what\b|who\b|where\b|to\b)(?P<rest>.+)$",
             "remember",
         ),
         (
-            r"^\s*(?P<rest>.+?)(?:、|,)?(?:(?:という)?(?:こと|の))?(?:を|は|って|と)?(?:覚えて|記憶して|憶えて)(?:おいて)?"
+            r"^(?P<rest>.+?)(?:、|,)?(?:(?:という)?(?:こと|の))?(?:を|は|って|と)?(?:覚えて|記憶して|憶えて)(?:おいて)?"
             + _JA_PLEASE
             + _END,
             "remember",
@@ -92,14 +95,14 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "forget",
         ),
         (
-            r"^\s*(?P<rest>.+?(?:に関する|についての|について)(?:こと|話|情報)?)(?:は|を)?"
+            r"^(?P<rest>.+?(?:に関する|についての|について)(?:こと|話|情報)?)(?:は|を)?"
             + r"(?:全部|すべて|全て)?忘れて"
             + _JA_PLEASE
             + _END,
             "forget",
         ),
         (
-            r"^\s*(?P<rest>.+?(?:言った|話した|書いた|伝えた)(?:こと|話|内容)?)(?:は|を)?"
+            r"^(?P<rest>.+?(?:言った|話した|書いた|伝えた)(?:こと|話|内容)?)(?:は|を)?"
             + r"(?:全部|すべて|全て)?忘れて"
             + _JA_PLEASE
             + _END,
@@ -107,7 +110,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         (_PLEASE + r"forget (?:that |about |what I said about )?(?P<rest>.+?)" + _END, "forget"),
         (
-            r"^\s*(?P<rest>.+?)(?:(?:という)?(?:の)?こと|の)?(?:は|を|って)?忘れて"
+            r"^(?P<rest>.+?)(?:(?:という)?(?:の)?こと|の)?(?:は|を|って)?忘れて"
             + _JA_PLEASE
             + _END,
             "forget",
@@ -121,15 +124,26 @@ def phrase(text: str) -> Phrase | None:
 
     Only a message that is a command as a whole counts; "I often forget my keys" is not one.
     """
+    said = text.strip()
+    plain = _without_closing(said)
     for pattern, command in _PATTERNS:
-        found = pattern.match(text)
+        found = pattern.match(plain)
         if found is None:
             continue
         rest = (found.groupdict().get("rest") or "").strip()
+        if command == "remember" and found.end("rest") == len(plain):
+            rest += said[len(plain) :]  # the words are kept as they were said
         if command in {"remember", "forget"} and _asks(text):
             continue
         return Phrase(command, rest)
     return None
+
+
+def _without_closing(text: str) -> str:
+    end = len(text)
+    while end and (text[end - 1].isspace() or text[end - 1] in ".!。！"):
+        end -= 1
+    return text[:end]
 
 
 def _asks(text: str) -> bool:

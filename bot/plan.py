@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -35,6 +35,9 @@ SHORT = 3
 EARLIER = 3
 """Turns whose words widen a question that leans on them. On CAsT 2021 three bring the passage among
 the first five for 74.4 %, two for 73.3 %."""
+
+ALONE = 1
+"""With at most so many words of content a short question surely leans: "And where?"."""
 
 SHOWN = 4
 """Turns shown to the model that rewrites."""
@@ -67,6 +70,8 @@ class Plan:
     """Words of earlier turns that widen the query."""
     window: Window | None = None
     """The time that the question asks about."""
+    tells: bool = False
+    """The message states something and asks nothing: what is found is not worth a model call."""
     calls: int = 0
     rewritten: bool = field(default=False)
 
@@ -101,9 +106,11 @@ _LEANING_EN = re.compile(
     re.IGNORECASE,
 )
 _FOLLOW_UP_EN = re.compile(
-    r"^\s*(?:and|but|or|so|then|also|what about|how about|what else|why|why not|how so|really|which"
-    r"|who|when|where|how|how (?:much|many|long|often))\b",
+    r"^\s*(?:and|but|or|so|then|also|what about|how about|what else|why|why not|how so|really)\b",
     re.IGNORECASE,
+)
+_ASKS_FOR_ONE_THING_EN = re.compile(
+    r"^\s*(?:which|who|when|where|how|how (?:much|many|long|often))\b", re.IGNORECASE
 )
 _LEANING_JA = re.compile(
     r"それ|その|そこ|そっち|そちら|そんな|そう(?:いう|した)|これ|この|ここ(?!ろ)|こちら|こんな"
@@ -117,24 +124,41 @@ _COMPLEX = re.compile(
     r"[?？].*[?？]|\b(?:compare|difference|versus|vs\.?|both|respectively)\b"
     r"|\b(?:who|what|when|where|why|which|how)\b.*\band\b.*\b(?:who|what|when|where|why|which|how)\b"
     r"|違い|比べ|比較|それぞれ|と.{1,20}の(?:両方|どちら)"
-    r"|(?:誰|何|いつ|どこ|なぜ|どう|どの).*[、,].*(?:誰|何|いつ|どこ|なぜ|どう|どの)",
+    r"|(?:誰|何|いつ|いくら|いくつ|どこ|どれ|なぜ|どう|どの).*[、,]"
+    r".*(?:誰|何|いつ|いくら|いくつ|どこ|どれ|なぜ|どう|どの)",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-def leans(text: str, history: Sequence[Message]) -> bool:
-    """True when the message needs earlier turns to be understood: pronouns, ellipsis, particles."""
+class Leaning(IntEnum):
+    """Whether a message needs earlier turns to be understood."""
+
+    NO = 0
+    PERHAPS = 1
+    """Short enough: the words of earlier turns may widen its search, no model need be asked."""
+    YES = 2
+    """By a pronoun, a follow-up particle or ellipsis."""
+
+
+def leans(text: str, history: Sequence[Message]) -> Leaning:
+    """Whether the message needs earlier turns, by rules for English and Japanese."""
     if not history:
-        return False
+        return Leaning.NO
     if _LEANING_EN.search(text) or _LEANING_JA.search(text):
-        return True
+        return Leaning.YES
     asked = analysis.question(text)
     if asked.attribute is not None and asked.about is not None:
-        return False
+        return Leaning.NO
     content = [t for t in tokens.query_terms(text).exact if not tokens.is_spelling(t)]
     if _FOLLOW_UP_JA.search(text) or _ONLY_TOPIC_JA.match(text.strip()):
-        return True
-    return len(content) <= SHORT and _FOLLOW_UP_EN.search(text) is not None
+        return Leaning.YES
+    if len(content) > SHORT:
+        return Leaning.NO
+    if _FOLLOW_UP_EN.search(text):
+        return Leaning.YES
+    if _ASKS_FOR_ONE_THING_EN.search(text):
+        return Leaning.YES if len(content) <= ALONE else Leaning.PERHAPS
+    return Leaning.NO
 
 
 def is_complex(text: str) -> bool:
@@ -155,14 +179,16 @@ async def plan(
     route = Route.PERSONAL if asked.about == analysis.SELF else Route.TEAM
     window = time_asked(message, now)
     leaning, compound = leans(message.text, history), is_complex(message.text)
+    tells = model is not None and _only_tells(message.text, asked)
     simple = Plan(
         message.text,
         route,
         compound,
         earlier=" ".join(m.text for m in _last_asked(history)) if leaning else "",
         window=window,
+        tells=tells,
     )
-    if model is None or not (leaning or compound):
+    if model is None or tells or not (leaning is Leaning.YES or compound):
         return simple
     try:
         answer = await model.structured(
@@ -185,6 +211,10 @@ async def plan(
         calls=1,
         rewritten=query != message.text,
     )
+
+
+def _only_tells(text: str, asked: analysis.Question) -> bool:
+    return not asked.is_question and bool(analysis.statements(text, speaker_name=""))
 
 
 def _with_call(simple: Plan) -> Plan:

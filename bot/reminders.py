@@ -92,7 +92,9 @@ _CANCEL = re.compile(
     r"|リマインダー\s*#?(?P<ja_id>\d+)\s*(?:番)?(?:を|は)?(?:取り消し|キャンセル|削除|止め)\S*)[\s.。!！]*$",
     re.IGNORECASE,
 )
-_JA_TIDY = re.compile(r"^[\s、,。のにはを]+|[\s、,。]+$|(?:ということ|こと|の)?(?:を|も)?$")
+_JA_TIDY = re.compile(r"^[\s、,。のにはを]+|(?<![\s、,。])[\s、,。]+$|(?:ということ|こと|の)?(?:を|も)?$")
+_MOST_JOINTS = 8
+"""More of them in a row are no joints."""
 _EN_TIDY = re.compile(r"^[\s,:;]*(?:(?:to|that|about)\b)?[\s,:;]*", re.IGNORECASE)
 
 
@@ -122,10 +124,11 @@ def _digest(text: str, now: datetime, time_zone: str) -> Wish | None:
 def _tidy(text: str) -> str:
     """The content without the joints that held the time words."""
     plain = " ".join(text.split())
-    previous = None
-    while plain != previous:
+    for _ in range(_MOST_JOINTS):
         previous = plain
         plain = _JA_TIDY.sub("", _EN_TIDY.sub("", plain)).strip()
+        if plain == previous:
+            break
     return plain
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from bot import prompts
 from bot.errors import BadModelAnswer, ModelUnavailable
+from bot.hypothetical import hypothetical_passage
 from bot.messages import IncomingMessage, Turn
 from bot.plan import Plan, accepted
 from bot.ports import ChatModel
@@ -63,6 +64,7 @@ Question: {question}
 class Findings:
     """What was found, and how."""
 
+    answers: Callable[[Hit], bool] = lambda _: True
     hits: list[Hit] = field(default_factory=list)
     """Best first, none twice."""
     searches: int = 0
@@ -74,22 +76,39 @@ class Findings:
 class Researcher:
     """Looks up what a plan asks for."""
 
-    def __init__(self, memory: LongTermMemory, model: ChatModel | None) -> None:
+    def __init__(
+        self, memory: LongTermMemory, model: ChatModel | None, *, hyde: bool = False
+    ) -> None:
+        """With `hyde` a question is searched for near a made-up answer: one more model call."""
         self._memory = memory
         self._model = model
+        self._hyde = hyde
 
     async def find(
-        self, plan: Plan, message: IncomingMessage, k: int, *, plain: bool = False
+        self,
+        plan: Plan,
+        message: IncomingMessage,
+        k: int,
+        *,
+        plain: bool = False,
+        answers: Callable[[Hit], bool] = lambda _: True,
     ) -> Findings:
-        """The best records for the plan. With `plain`, one search and no model call."""
-        found = Findings()
+        """The best records for the plan. With `plain`, one search and no model call.
+
+        What does not pass `answers` counts as not found: the question itself, above all.
+        """
+        found = Findings(answers)
         if plan.sub_questions and not plain:
             await asyncio.gather(
                 *(self._search(query, plan, message, k, found) for query in plan.sub_questions)
             )
         else:
-            await self._search(plan.query, plan, message, k, found)
-        if plain or self._model is None or plan.sub_questions:
+            passage = ""
+            if self._hyde and self._model is not None and not (plain or plan.tells):
+                found.calls += 1
+                passage = await hypothetical_passage(self._model, plan.query)
+            await self._search(plan.query, plan, message, k, found, passage)
+        if plain or self._model is None or plan.sub_questions or plan.tells:
             return found
         asked = [plan.query]
         while found.searches < MOST_SEARCHES:
@@ -103,7 +122,13 @@ class Researcher:
         return found
 
     async def _search(
-        self, query: str, plan: Plan, message: IncomingMessage, k: int, found: Findings
+        self,
+        query: str,
+        plan: Plan,
+        message: IncomingMessage,
+        k: int,
+        found: Findings,
+        passage: str = "",
     ) -> bool:
         """Look once; True when that brought a relevant record that was not one before."""
         started = time.perf_counter()
@@ -115,7 +140,9 @@ class Researcher:
             asker=message.author.person,
             earlier=plan.earlier,
             window=plan.window,
+            passage=passage,
         )
+        hits = [hit for hit in hits if found.answers(hit)]
         best = {hit.ref: hit for hit in found.hits}
         new = [hit for hit in hits if hit.ref not in best]
         # the same record may be a doubtful answer to one wording and a sure one to another
@@ -134,6 +161,7 @@ class Researcher:
                 "new": len(new),
                 "best": round(max((hit.evidence for hit in hits), default=0.0), 3),
                 "ms": round((time.perf_counter() - started) * 1000),
+                **({"hypothetical": len(passage)} if passage else {}),
             }
         )
         return gained

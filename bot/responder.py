@@ -82,6 +82,7 @@ class Responder:
         admins: Collection[str] = (),
         take: Take | None = None,
         personas: Mapping[Audience, Persona] = MappingProxyType({}),
+        hyde: bool = False,
     ) -> None:
         """`take` sees what is addressed to Oboete before the rest: what it replies to is done."""
         self._memory = memory
@@ -96,7 +97,7 @@ class Responder:
         self._take = take
         self._personas = personas
         self._answer_tokens = answer_tokens
-        self._look_up = LookUp(memory, model, clock, documents)
+        self._look_up = LookUp(memory, model, clock, documents, hyde=hyde)
         self._happenings = Happenings(memory, directory)
         self._hush = Hush(directory)
 

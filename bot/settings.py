@@ -72,6 +72,13 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr = Field(
         SecretStr(""), validation_alias=_plain("OPENAI_API_KEY"), description="Its key, if any"
     )
+    rerank_url: str = Field(
+        "", description="Server with a cross-encoder that reorders what is found; empty: none"
+    )
+    rerank_model: str = Field("", description="Its model, where the server has several")
+    hyde: bool = Field(
+        False, description="Search near a made-up answer too: one more model call a question"
+    )
     context_tokens: int = Field(
         8192, ge=1024, description="Tokens that prompt and answer may have together"
     )

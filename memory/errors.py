@@ -30,6 +30,10 @@ class EmbedderUnavailable(MemoryFault):
     """The embedding model cannot be reached or loaded, so nothing was embedded."""
 
 
+class RerankerUnavailable(MemoryFault):
+    """The cross-encoder could not be asked, or its answer was unusable."""
+
+
 class EmbeddingFailed(MemoryFault):
     """The embedding model refused this one text; others of its batch are unaffected."""
 

@@ -20,9 +20,10 @@ from memory.errors import NotPermitted
 from memory.forgetting import Receipt
 from memory.index import VectorIndex
 from memory.pool import Asked
-from memory.ports import Clock, Judge
+from memory.ports import Clock, Judge, Reranker
 from memory.redaction import redact
 from memory.remembering import Remembered, Remembering
+from memory.reranking import Reranking
 from memory.retrieve import Retriever
 from memory.store import (
     audiences,
@@ -102,13 +103,17 @@ class LongTermMemory:
         embedding: EmbeddingService,
         ledger: Ledger,
         clock: Clock,
+        *,
+        reranker: Reranker | None = None,
     ) -> None:
+        """`reranker` looks over the order of what is found; see `memory.reranking`."""
         self._database = database
         self._index = index
         self._ledger = ledger
         self._clock = clock
         self._remembering = Remembering(database, index, embedding, clock)
         self._retriever = Retriever(database, index, embedding)
+        self._reranking = Reranking(reranker)
         self.embedding = embedding
 
     # -- hear ------------------------------------------------------------------------------------
@@ -241,16 +246,18 @@ class LongTermMemory:
         asker: Person | None = None,
         earlier: str = "",
         window: tuple[datetime, datetime] | None = None,
+        passage: str = "",
     ) -> list[Hit]:
         """The k best records for a query, best first; see `Retriever.search`.
 
-        `window` is the time that the query asks about; records of it come first.
+        `window` is the time that the query asks about; records of it come first. `passage` is a
+        made-up answer to search near; see `Asked`.
 
         Facts whose value a newer readable fact replaces come back marked as past.
         """
-        hits = await self._retriever.search(
-            Asked(query, asker, window), readable, k, kinds=kinds, earlier=earlier
-        )
+        asked, wide = Asked(query, asker, window, passage), self._reranking.depth(k)
+        hits = await self._retriever.search(asked, readable, wide, kinds=kinds, earlier=earlier)
+        hits = await self._reranking.order(query, hits, k)
         found = [hit.fact for hit in hits if hit.fact is not None]
         settled = {fact.id: fact for fact in await self._settle(found, readable)}
         return [

@@ -39,6 +39,8 @@ class Asked:
     query: str
     asker: Person | None = None
     window: tuple[datetime, datetime] | None = None
+    passage: str = ""
+    """A made-up answer (HyDE) that helps to find the real one by meaning, and is no evidence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,3 +71,28 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """Let go of connections."""
         ...
+
+
+class Reranker(Protocol):
+    """A cross-encoder: reads a query and a text together. Safe to call from several tasks."""
+
+    @property
+    def name(self) -> str:
+        """For people, such as `rerank:bge-reranker-v2-m3`."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """False when text leaves this machine."""
+        ...
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the query, in order: finite, higher is better, of no scale.
+
+        Raises RerankerUnavailable.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

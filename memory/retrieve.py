@@ -19,8 +19,9 @@ from memory.pool import Asked, Gathered, gather
 from memory.reconcile import single_valued
 from memory.store import audiences, facts, messages
 from memory.store.database import Database
+from memory.store.embeddings import Model
 from memory.tokens import QueryTerms, query_terms
-from memory.types import Audience, Fact, Hit, Kind, Message, Readable, Ref, SourceChunk
+from memory.types import Audience, Fact, Hit, Kind, Message, Readable, Ref, SourceChunk, Vector
 
 CANDIDATES = 40
 """Candidates of each signal and kind. On LoCoMo 100 find nothing more (docs/retrieval.md)."""
@@ -73,9 +74,12 @@ class Retriever:
             return ids, bm25.evidence(session, list(ids), terms, wide, kinds=searched)
 
         # embedding takes longest and leaves the interpreter to others: words are looked up beside
-        embedded, (ids, found) = await asyncio.gather(
-            self._embedding.query(asked.query), self._database.read(by_words)
+        own, (ids, found), imagined = await asyncio.gather(
+            self._embedding.query(asked.query),
+            self._database.read(by_words),
+            self._embedding.documents([asked.passage] if asked.passage else []),
         )
+        embedded = _drawn(own, imagined)
         if not ids:
             return []
         nearest: list[int] = []
@@ -100,8 +104,10 @@ class Retriever:
             shares = np.array([weights_of(term) for term in found.terms])
             wanted = ranking.Question(found.weights * shares, vector)
             ranked = ranking.rank(wanted, gathered.pool, calibration)
-            if earlier:
-                # words of earlier turns find more, but are no evidence that this was meant
+            if own is not None and embedded is not own:
+                vector = calibration.center(own[1][None, :])[0]
+            if earlier or embedded is not own:
+                # what widens the search finds more, but is no evidence that this was meant
                 alone = ranking.Question(found.weights * (shares == 1), vector)
                 ranked = _judged_by(ranking.rank(alone, gathered.pool, calibration), ranked)
             ranked = _comparable(ranked, gathered, with_meaning=vector is not None)
@@ -109,6 +115,17 @@ class Retriever:
             return _hits(session, gathered, settled, k, readable)
 
         return await self._database.read(rank)
+
+
+def _drawn(
+    query: tuple[Model, Vector] | None, imagined: Sequence[tuple[Model, Vector] | None]
+) -> tuple[Model, Vector] | None:
+    """The query's vector, or the mean of it and of an imagined passage's, as HyDE joins them."""
+    if query is None or not imagined or imagined[0] is None or imagined[0][0].id != query[0].id:
+        return query
+    total = query[1] + imagined[0][1]
+    length = float(np.linalg.norm(total))
+    return (query[0], (total / length).astype(np.float32)) if length else query
 
 
 def _searched(kinds: Collection[Kind]) -> list[Kind]:

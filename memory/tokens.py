@@ -56,7 +56,7 @@ _JAPANESE = re.compile(
 )
 _VARIATION_SELECTOR = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef\u180b-\u180d]")
 _HIRAGANA = re.compile("[\u3041-\u309fー]+")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
+_NUMBER = re.compile(r"(?<!\d)\d++(?:[.,]\d++)+")
 _SIGNED_WORD = re.compile(r"(?<![^\W_])([^\W\d_]+)(\+\+|#)(?!\w)")  # C++, C#
 _PARTS = re.compile(r"\d+|\D+")
 

@@ -21,7 +21,7 @@ from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
 from memory.knowledge import Knowledge, NewSource
 from memory.long_term import LongTermMemory
-from memory.ports import Embedder
+from memory.ports import Embedder, Reranker
 from memory.reading import Document, MediaType, Page, ReadingLimits
 from memory.store.database import Database
 from memory.store.tombstones import Ledger
@@ -68,6 +68,8 @@ class Bench:
     embedder: Embedder
     model: ChatModel | None
     progress: Progress
+    reranker: Reranker | None = None
+    hyde: bool = False
 
     @contextlib.asynccontextmanager
     async def memory(self) -> AsyncIterator[Stage]:
@@ -91,7 +93,9 @@ class Stage:
         self.clock = EvaluationClock()
         index = VectorIndex(database)
         embedding = EmbeddingService(database, index, bench.embedder, self.clock)
-        self.memory = LongTermMemory(database, index, embedding, ledger, self.clock)
+        self.memory = LongTermMemory(
+            database, index, embedding, ledger, self.clock, reranker=bench.reranker
+        )
         self.knowledge = Knowledge(
             database,
             embedding,
@@ -172,7 +176,7 @@ class Stage:
     ) -> list[Hit]:
         """The k best records for a plan, best first: without a model one search."""
         message = self._incoming(planned.query, audience, asker)
-        researcher = Researcher(self.memory, self.bench.model)
+        researcher = Researcher(self.memory, self.bench.model, hyde=self.bench.hyde)
         found = await researcher.find(planned, message, k)
         return found.hits[:k]
 

@@ -30,8 +30,17 @@ __all__ = [
 ]
 
 
+LONGEST_SENTENCE = 1_000
+"""Characters. What nobody ends for longer than that is pasted, or meant to keep the patterns busy:
+some take time by the square of its length."""
+
+
 def read(text: str, *, speaker_name: str | None = None) -> Reading:
-    """What the patterns can tell about one sentence; an empty reading in other languages."""
+    """What the patterns can tell about one sentence; an empty reading in other languages and of
+    what is longer than LONGEST_SENTENCE.
+    """
+    if len(text) > LONGEST_SENTENCE:
+        return Reading()
     language = language_of(text)
     if language == "ja":
         reading = japanese.read(text)
@@ -50,10 +59,12 @@ def statements(text: str, *, speaker_name: str) -> list[Statement]:
 
     Not questions, greetings, thanks, requests, hypotheticals, jokes, code, quotations or
     control words. A sentence of several clauses with a pattern each gives one statement
-    per clause.
+    per clause. What is longer than LONGEST_SENTENCE is left out.
     """
     found: list[Statement] = []
     for sentence in split(text):
+        if len(sentence.text) > LONGEST_SENTENCE:
+            continue
         if english.is_joke(sentence.text) or japanese.is_joke(sentence.text):
             # "I live on the moon. Just kidding!"
             found = found[:-1] if _is_short(sentence.text) else found

@@ -9,7 +9,9 @@ from typing import Final
 from memory.analysis.periods import Days, months_from, span_of
 
 _DIGITS: Final = {c: i for i, c in enumerate("〇一二三四五六七八九")}
-_NUMBER: Final = r"[0-9〇一二三四五六七八九十数]+"
+_DIGIT: Final = "[0-9〇一二三四五六七八九十数]"
+_NUMBER: Final = rf"(?<!{_DIGIT}){_DIGIT}{{1,12}}+"
+"""A whole run of digits; no time needs more of them, and nothing is tried at each place of one."""
 _JA_DAYS: Final = {
     "今日": 0,
     "本日": 0,

@@ -176,12 +176,17 @@ _RECALL_JA: Final = re.compile(
 )
 
 
+LONGEST = 2_000
+"""Characters at the end of a text in which a question is looked for."""
+
+
 def question(text: str) -> Question:
     """Read what `text` asks; a statement gives `is_question=False`.
 
     Several sentences count as a question when the last one that is not talk is one.
     """
-    plain = unicodedata.normalize("NFKC", english.straight(text)).strip()
+    asked = text.rstrip()[-LONGEST:]
+    plain = unicodedata.normalize("NFKC", english.straight(asked)).strip()[-LONGEST:]
     language = language_of(plain)
     if english.GREETING.match(plain) or japanese.GREETING.match(plain):
         return Question(is_question=False, is_talk=True, language=language)

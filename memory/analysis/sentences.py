@@ -17,7 +17,7 @@ _FENCED_INLINE: Final = re.compile(r"```.*?```", re.DOTALL)
 _QUOTE: Final = re.compile(r"^\s*(>|&gt;)")
 _QUOTE_TO_END: Final = re.compile(r"^\s*(>>>|&gt;&gt;&gt;)(\s|\S)")
 _REPLY_HEADER: Final = re.compile(r"^\s*(On .+ wrote|.+のメッセージ|.+さんからの引用)[:：]\s*$")
-_LINK_ONLY: Final = re.compile(r"^\s*(?:[-*•]\s*)?(?:<?(?:https?|ftp)://\S+>?\s*)+$")
+_LINK_ONLY: Final = re.compile(r"^(?:[-*•]\s*+)?(?:<?(?:https?|ftp)://\S++\s*+)+$")
 _LIST_MARKER: Final = re.compile(
     r"^\s*(?:[-*+•‣◦・●○■□◆◇▪]|\(?\d{1,3}[.)）]|\[[ xX]\])\s+|^\s*[・●■◆]"
 )
@@ -48,7 +48,7 @@ _PASTED: Final = re.compile(
 )
 _JOINED_QUOTE: Final = re.compile(r"^\s*(?:と|って)")
 _OPENS_LOWER: Final = re.compile(r"^\s*[a-z]")
-_CLOSED: Final = re.compile(r"[.!?:;。！？…」』)）]\s*$")
+_CLOSING: Final = frozenset(".!?:;。！？…」』)）")
 _WORD_LEFT: Final = re.compile(r"[^\W_]")
 
 
@@ -91,7 +91,7 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
             and own
             and not marker
             and _OPENS_LOWER.match(line)
-            and not _CLOSED.search(text[run[0] : run[1]])
+            and not _is_closed(text, *run)
         ):
             run = (run[0], end)
             continue
@@ -102,10 +102,19 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
         yield from _unmasked(masked, *run)
 
 
+def _is_closed(text: str, start: int, end: int) -> bool:
+    """True when the range ends like a sentence."""
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return end > start and text[end - 1] in _CLOSING
+
+
 def _is_pasted(line: str) -> bool:
+    if not line.strip():
+        return True
+    line = line.strip() + "\n"  # a run of white space would be tried at every place of it
     return bool(
-        not line.strip()
-        or _QUOTE.match(line)
+        _QUOTE.match(line)
         or _REPLY_HEADER.match(line)
         or _LINK_ONLY.match(line)
         or _PASTED.match(line)
