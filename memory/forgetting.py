@@ -272,14 +272,22 @@ def _remove_message(session: Session, message: Message, receipt: Receipt) -> Non
     receipt.messages += 1
 
 
-def forget_person(session: Session, person: Person, ledger: Ledger, now: datetime) -> Receipt:
+def forget_person(
+    session: Session,
+    person: Person,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    workspace: tuple[str, str] | None = None,
+) -> Receipt:
     """Forget all that a person said, everywhere, and all that is known about them.
 
     Not limited by what is readable now: the words are theirs also in a place they have left.
     A fact about something else that somebody confirmed in their own message stays as theirs.
+    With `workspace` (platform, tenant) only of its places; their reminders there go too.
     """
     receipt = Receipt()
-    everywhere = _places_of(session, person)
+    everywhere = _places_of(session, person, workspace)
     mine = messages.by_author(session, person, everywhere)
     mine_ids = {message.id for message in mine}
     for fact in facts.concerning(session, person, everywhere):
@@ -300,13 +308,20 @@ def forget_person(session: Session, person: Person, ledger: Ledger, now: datetim
     for message in mine:
         _remove_message(session, message, receipt)
     receipt.messages = counted
-    session.execute(delete(TraceRow).where(col(TraceRow.asker) == str(person)))
+    asked = delete(TraceRow).where(col(TraceRow.asker) == str(person))
+    inside = None if workspace is None else audiences.of_workspace(session, *workspace)
+    if inside is not None:
+        asked = asked.where(col(TraceRow.audience_id).in_(inside))
+    session.execute(asked)
+    reminders.remove_for_person(session, person, inside)
     tombstones.add(session, receipt.digests, now)
     return receipt
 
 
-def _places_of(session: Session, person: Person) -> Readable:
-    """Every place that holds words by or facts about the person."""
+def _places_of(
+    session: Session, person: Person, workspace: tuple[str, str] | None = None
+) -> Readable:
+    """Every place (of a workspace) that holds words by or facts about the person."""
     ids: set[int] = set(
         session.exec(
             select(MessageRow.audience_id).where(MessageRow.author == str(person)).distinct()
@@ -314,4 +329,7 @@ def _places_of(session: Session, person: Person) -> Readable:
     )
     mine = or_(col(FactRow.subject) == str(person), col(FactRow.speaker) == str(person))
     ids |= set(session.exec(select(FactRow.audience_id).where(mine).distinct()))
-    return Readable(frozenset(audiences.names(session, ids).values()))
+    found = audiences.names(session, ids).values()
+    return Readable(
+        frozenset(p for p in found if workspace is None or (p.platform, p.tenant) == workspace)
+    )

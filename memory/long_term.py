@@ -82,11 +82,16 @@ class Actor:
 
     person: Person
     is_admin: bool = False
+    workspace: tuple[str, str] | None = None
+    """Platform and tenant whose admin they are: where they ask. A person's own tenant, unless
+    given, does not tell: all of Discord is one, and who manages one server manages no other."""
+    everywhere: bool = False
+    """An admin of the whole installation."""
 
     def administers(self, platform: str, tenant: str) -> bool:
         """True for an admin of that workspace."""
-        here = (self.person.platform, self.person.tenant)
-        return self.is_admin and here == (platform, tenant)
+        here = self.workspace or (self.person.platform, self.person.tenant)
+        return self.is_admin and (self.everywhere or here == (platform, tenant))
 
     def may_forget(self, fact: Fact) -> bool:
         """Speaker, subject or admin."""
@@ -330,19 +335,27 @@ class LongTermMemory:
     async def forget_person(self, person: Person) -> Receipt:
         """Forget everything a person said, everywhere, and everything known about them."""
 
-        def work(session: Session) -> Receipt:
-            reminders.remove_for_person(session, person)
-            return forgetting.forget_person(session, person, self._ledger, self._clock())
-
-        return await self._forget(work)
+        return await self._forget(
+            lambda s: forgetting.forget_person(s, person, self._ledger, self._clock())
+        )
 
     async def forget_leaver(self, person: Person, actor: Actor) -> Receipt:
         """As `forget_person`, for somebody who left. Raises NotPermitted: an admin's to do, in
-        their own workspace.
+        their own workspace. Where that is not the person's (a server of Discord's), what they
+        said elsewhere is not the admin's to forget, and stays.
         """
-        if not actor.administers(person.platform, person.tenant):
+        if actor.administers(person.platform, person.tenant):
+            return await self.forget_person(person)
+        here = actor.workspace
+        if here is None or here[0] != person.platform or not actor.administers(*here):
             raise NotPermitted
-        return await self.forget_person(person)
+
+        def work(session: Session) -> Receipt:
+            return forgetting.forget_person(
+                session, person, self._ledger, self._clock(), workspace=here
+            )
+
+        return await self._forget(work)
 
     async def said_between(self, person: Person, start: datetime, end: datetime) -> int:
         """How many messages a person sent from `start` until before `end`, everywhere."""

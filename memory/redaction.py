@@ -117,9 +117,7 @@ Left out: IP addresses, and keyword and entropy detectors, which are made for so
 _LINEAR: Final = {
     "npm": (re.compile(r"//\S{1,200}?/:_authToken=\s*((npm_\S+)|([A-Fa-f0-9-]{36}))"),),
     "openai": (
-        re.compile(
-            r"(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]*[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
-        ),
+        re.compile(r"(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]*[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"),
     ),
 }
 """In place of two patterns that take time by the square of a text's length (`////…`)."""

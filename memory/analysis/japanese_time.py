@@ -47,7 +47,7 @@ _JA_WORD: Final = re.compile(
 )
 _JA_WEEK_AND_DAY: Final = re.compile(r"(先々週|先週|今週|来週|再来週)の?([月火水木金土日])曜日?")
 _JA_DATE: Final = re.compile(
-    rf"(?:(?P<era>令和|平成|昭和)?(?P<year>{_NUMBER}|元)年|(?P<relative>{'|'.join(_JA_YEARS)})の?)?\s*(?P<month>{_NUMBER})月(?:\s*(?P<day>{_NUMBER})日)?"
+    rf"(?:(?:(?P<era>令和|平成|昭和)?(?P<year>{_NUMBER}|元)年|(?P<relative>{'|'.join(_JA_YEARS)})の?)\s*+)?(?P<month>{_NUMBER})月(?:\s*(?P<day>{_NUMBER})日)?"
 )
 _JA_YEAR: Final = re.compile(
     rf"(?P<era>令和|平成|昭和)(?P<year>{_NUMBER}|元)年(?!前|間|後)|(?P<plain>[0-9]{{4}})年(?!前|間|後)"

@@ -86,13 +86,7 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
         if not fenced and _QUOTE_TO_END.match(line):
             break
         marker = _LIST_MARKER.match(line)
-        if (
-            run
-            and own
-            and not marker
-            and _OPENS_LOWER.match(line)
-            and not _is_closed(text, *run)
-        ):
+        if run and own and not marker and _OPENS_LOWER.match(line) and not _is_closed(text, *run):
             run = (run[0], end)
             continue
         if run:

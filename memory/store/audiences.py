@@ -41,6 +41,15 @@ def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:
     return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
 
 
+def of_workspace(session: Session, platform: str, tenant: str) -> dict[int, Audience]:
+    """Ids of the places of one tenant, with the place."""
+    inside = col(AudienceRow.name).startswith(f"{platform}:{tenant}:", autoescape=True)
+    rows = session.connection().execute(
+        select(col(AudienceRow.id), col(AudienceRow.name)).where(inside)
+    )
+    return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
+
+
 def of_known_row(audience_id: Any) -> ColumnElement[int]:
     """The column `audience_id` in a query that finds its rows by their ids.
 

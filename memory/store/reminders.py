@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from sqlalchemy import delete, func, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences
+from memory.store.facts import LARGEST_ID
 from memory.tables import ReminderRow
 from memory.types import Audience, Person
 
@@ -144,23 +145,36 @@ def postpone(session: Session, reminder_id: int, until: datetime) -> None:
     )
 
 
-def cancel(session: Session, reminder_id: int, person: Person, *, is_admin: bool = False) -> bool:
-    """Delete a person's own reminder (an admin: anyone's); False when there is none."""
-    mine = delete(ReminderRow).where(col(ReminderRow.id) == reminder_id)
-    if not is_admin:
-        mine = mine.where(col(ReminderRow.person) == str(person))
-    gone = session.execute(mine.returning(col(ReminderRow.id)))
-    return gone.scalar_one_or_none() is not None
+def cancel(
+    session: Session,
+    reminder_id: int,
+    person: Person,
+    administers: Callable[[str, str], bool] = lambda _platform, _tenant: False,
+) -> bool:
+    """Delete a person's own reminder, or anyone's in a workspace (platform, tenant) that they
+    administer; False when there is none.
+    """
+    row = session.get(ReminderRow, reminder_id) if reminder_id <= LARGEST_ID else None
+    if row is None:
+        return False
+    place = audiences.names(session, [row.audience_id])[row.audience_id]
+    if row.person != str(person) and not administers(place.platform, place.tenant):
+        return False
+    session.delete(row)
+    session.flush()
+    return True
 
 
-def remove_for_person(session: Session, person: Person) -> int:
-    """Delete all of a person's reminders: they were forgotten, or have left. Counts them."""
-    gone = session.execute(
-        delete(ReminderRow)
-        .where(col(ReminderRow.person) == str(person))
-        .returning(col(ReminderRow.id))
-    )
-    return len(gone.scalars().all())
+def remove_for_person(
+    session: Session, person: Person, places: Collection[int] | None = None
+) -> int:
+    """Delete all of a person's reminders (in places, by id): they were forgotten, or have left.
+    Counts them.
+    """
+    theirs = delete(ReminderRow).where(col(ReminderRow.person) == str(person))
+    if places is not None:
+        theirs = theirs.where(col(ReminderRow.audience_id).in_(places))
+    return len(session.execute(theirs.returning(col(ReminderRow.id))).scalars().all())
 
 
 def remove_for_message(session: Session, audience: Audience, message_key: str) -> int:
