@@ -192,7 +192,7 @@ def _vectors(
     stored: dict[int, Vector] = {}
     if model is not None:
         audience_id = audiences.ensure_id(session, audience)
-        stored = embeddings.of_owners(session, audience_id, model, keys)
+        stored = embeddings.of_records(session, model, [(audience_id, key) for key in keys])
         keys = [key for key in keys if key in stored]
     shares = np.array([words.get(key, 0.0) for key in keys], dtype=np.float64)
     if not stored:

@@ -35,9 +35,11 @@ from memory.tables import (
 from memory.types import Audience, Evidence, Fact, Kind, Message, Person, Readable, Ref, Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Receipt:
-    """What went. `digests` go to the ledger outside the database once this is committed."""
+    """What went. `digests` go to the ledger outside the database once this is committed. What is
+    needed to take it back (see `memory.undoing`) is kept in memory only.
+    """
 
     facts: int = 0
     messages: int = 0
@@ -46,13 +48,22 @@ class Receipt:
     """The bot's own posts that were made from what went; their stored text is gone."""
     digests: list[bytes] = field(default_factory=list)
     undo: list[Message] = field(default_factory=list)
-    """The messages as they were, kept in memory only."""
+    """The messages as they were."""
     undo_facts: list[Fact] = field(default_factory=list)
-    """The facts as they were, kept in memory only."""
+    """The facts as they were."""
     undo_evidence: list[tuple[int, Evidence]] = field(default_factory=list)
     """Support that facts lost which rest on something else too, by fact id."""
     unread: set[int] = field(default_factory=set)
     """Ids of those messages that had not been read yet."""
+    blanked: dict[int, list[Span]] = field(default_factory=dict)
+    """Spans that were taken out, by message id."""
+    lifts: dict[int, bytes] = field(default_factory=dict)
+    """Digests to be lifted when it is taken back, by message id."""
+    gone: set[int] = field(default_factory=set)
+    """Ids of messages of which nothing that went before may come back: they were deleted, edited
+    or forgotten whole."""
+    people: set[Person] = field(default_factory=set)
+    """Who was forgotten: nothing about them may come back that went before."""
 
     def add(self, other: Receipt) -> None:
         """Count what went in another step; that step cannot be undone."""
@@ -110,7 +121,11 @@ def _blank(
     if message.id not in {seen.id for seen in receipt.undo}:
         receipt.messages += 1
         receipt.undo.append(message)
-    receipt.digests.append(ledger.digest(message.audience, message.platform_id, message.revision))
+    digest = ledger.digest(message.audience, message.platform_id, message.revision)
+    if not tombstones.exists(session, digest) and digest not in receipt.digests:
+        receipt.lifts[message.id] = digest
+    receipt.digests.append(digest)
+    receipt.blanked.setdefault(message.id, []).extend(spans)
     if extraction.is_waiting(session, message.id):
         receipt.unread.add(message.id)
     messages.blank(session, message.id, spans)
@@ -169,8 +184,8 @@ def forget_messages(
     session: Session, said: Sequence[Message], ledger: Ledger, now: datetime
 ) -> Receipt:
     """Forget messages whole: their words, and what rests on them alone."""
-    receipt = Receipt()
     gone = {message.id for message in said}
+    receipt = Receipt(gone=gone)
     for message in said:
         sources = [Ref(Kind.MESSAGE, message.id), *_let_go_of(session, message, gone, now, receipt)]
         reminders.remove_for_message(session, message.audience, message.platform_id)
@@ -243,6 +258,7 @@ def withdraw(
     itself says so. With `gone` the message's row goes too.
     """
     place = Readable.of(message.audience)
+    receipt.gone.add(message.id)
     for fact in facts.supported_by(session, message.id, place):
         if not facts.drop_evidence(session, fact.id, message.id):
             _remove_fact(session, fact, now, receipt, Change.WITHDRAWN)
@@ -270,6 +286,7 @@ def _remove_message(session: Session, message: Message, receipt: Receipt) -> Non
     session.execute(delete(EvidenceRow).where(col(EvidenceRow.message_id) == message.id))
     session.execute(delete(MessageRow).where(col(MessageRow.id) == message.id))
     receipt.messages += 1
+    receipt.gone.add(message.id)
 
 
 def forget_person(
@@ -286,7 +303,7 @@ def forget_person(
     A fact about something else that somebody confirmed in their own message stays as theirs.
     With `workspace` (platform, tenant) only of its places; their reminders there go too.
     """
-    receipt = Receipt()
+    receipt = Receipt(people={person})
     everywhere = _places_of(session, person, workspace)
     mine = messages.by_author(session, person, everywhere)
     mine_ids = {message.id for message in mine}

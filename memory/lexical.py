@@ -8,13 +8,14 @@ Functions are synchronous; callers run them in a worker thread, inside a transac
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, delete, insert, select, update
+from sqlalchemy import Table, bindparam, delete, insert, select, text, update
 from sqlmodel import Session
 
 from memory import tokens
@@ -122,6 +123,36 @@ def remove(session: Session, audience_id: int, key: int) -> bool:
     connection.execute(_DELETE_ENTRY, here)
     _count(session, audience_id, Statistics(-1, -length))
     return True
+
+
+def lengths(session: Session, records: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """How many terms some records have, given as (audience id, key): (key, length)."""
+    rows = session.connection().execute(_LENGTHS, {"records": json.dumps(records)}).all()
+    return [(key, length) for key, length in rows]
+
+
+def frequencies(
+    session: Session, records: Sequence[tuple[int, int]], terms: Sequence[str]
+) -> list[tuple[str, int, int]]:
+    """How often some records, given as (audience id, key), have terms: (term, key, frequency).
+
+    Those that a record does not have are left out.
+    """
+    asked = {"records": json.dumps(records), "terms": json.dumps(terms)}
+    rows = session.connection().execute(_FREQUENCIES, asked).all()
+    return [(term, key, frequency) for term, key, frequency in rows]
+
+
+# One look-up per record, in as many places as they are: SQLite scans for `(a, b) IN (...)`.
+_LENGTHS = text("""
+SELECT e.owner, e.length FROM json_each(:records) AS r CROSS JOIN lexical_entry AS e
+  ON e.audience_id = json_extract(r.value, '$[0]') AND e.owner = json_extract(r.value, '$[1]')
+""")
+_FREQUENCIES = text("""
+SELECT p.term, p.owner, p.frequency FROM json_each(:records) AS r CROSS JOIN posting AS p
+  ON p.audience_id = json_extract(r.value, '$[0]') AND p.owner = json_extract(r.value, '$[1]')
+  AND p.term IN (SELECT value FROM json_each(:terms))
+""")
 
 
 def keys_between(session: Session, audience_id: int, low: int, high: int) -> list[int]:

@@ -59,6 +59,7 @@ from memory.types import (
     Ref,
     Span,
 )
+from memory.undoing import Undoing
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ class LongTermMemory:
         self._clock = clock
         self._remembering = Remembering(database, index, embedding, clock)
         self._retriever = Retriever(database, index, embedding)
+        self._undoing = Undoing(ledger)
         self._reranking = Reranking(reranker)
         self.embedding = embedding
 
@@ -161,7 +163,9 @@ class LongTermMemory:
         if change is Change.NEW:
             records.index_new(session, audience_id, ref, now)
             return Heard(stored, change)
-        forgetting.withdraw(session, stored, now, Receipt(), gone=False)
+        withdrawn = Receipt()
+        forgetting.withdraw(session, stored, now, withdrawn, gone=False)
+        self._undoing.follow(withdrawn)
         summaries.drop_stale(session)
         records.reindex(session, audience_id, ref, now)
         return Heard(stored, change)
@@ -367,7 +371,7 @@ class LongTermMemory:
         """Forget all that a person said from `start` until before `end`, everywhere."""
 
         def work(session: Session) -> Receipt:
-            said = messages.said_between(session, person, start, end)
+            said = messages.said_between(session, person, start, end, blank=True)
             return forgetting.forget_messages(session, said, self._ledger, self._clock())
 
         return await self._forget(work)
@@ -427,28 +431,14 @@ class LongTermMemory:
         return await self._forget(work)
 
     async def restore(self, receipt: Receipt) -> int:
-        """Take back a forget that was a mistake, from the receipt kept in memory; counts facts."""
+        """Take back a forget that was a mistake, from the receipt kept in memory; counts facts.
 
-        def work(session: Session) -> int:
-            now = self._clock()
-            for message in receipt.undo:
-                messages.rewrite(session, message.id, message.text, message.mentions)
-                audience_id = audiences.ensure_id(session, message.audience)
-                ref = Ref(Kind.MESSAGE, message.id)
-                records.reindex(session, audience_id, ref, now)
-                if message.id in receipt.unread:
-                    extraction.enqueue(session, message, now)
-            for fact_id, item in receipt.undo_evidence:
-                facts.add_evidence(session, fact_id, item)
-            for fact in receipt.undo_facts:
-                again = facts.insert(session, facts.as_new(fact), now, confirmed=fact.confirmed)
-                audience_id = audiences.ensure_id(session, fact.audience)
-                records.index(session, audience_id, Ref(Kind.FACT, again.id), fact.text, now)
-            tombstones.lift(session, receipt.digests)
-            self._ledger.retract(receipt.digests)
-            return len(receipt.undo_facts)
+        What was forgotten, edited or deleted since stays gone.
+        """
 
-        count = await self._database.write(work)
+        count = await self._database.write(
+            lambda s: self._undoing.restore(s, receipt, self._clock())
+        )
         await self.embedding.drain()
         return count
 
@@ -461,6 +451,7 @@ class LongTermMemory:
             if isinstance(receipt, Receipt):
                 # before the commit: a ledger that names too much is safe, one too little is not
                 self._ledger.append(receipt.digests)
+                self._undoing.follow(receipt)
             return receipt
 
         receipt = await self._database.write(recorded)

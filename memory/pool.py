@@ -6,24 +6,21 @@ place of its message. Rows are read by key, so the cost depends on the pool, not
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
 import numpy as np
-from sqlalchemy import Integer, bindparam, select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
-from memory import passages, ranking
+from memory import lexical, passages, ranking
 from memory.bm25 import Evidence
 from memory.store import briefs, embeddings, neighbours, sources
 from memory.store.briefs import FactBrief, MessageBrief
 from memory.store.embeddings import Model
 from memory.store.facts import NAME_MARK
 from memory.store.neighbours import SESSION_GAP
-from memory.tables import LexicalEntryRow, PostingRow
 from memory.types import Audience, Kind, Person, Readable, Ref, SourceChunk
 
 Record = FactBrief | MessageBrief | SourceChunk
@@ -98,11 +95,11 @@ def gather(
     rows += sorted({Ref(Kind.CHUNK, id_) for id_ in read} - set(refs))
     place = {ref: index for index, ref in enumerate(rows)}
     records = [record for ref in rows if (record := record_of(ref)) is not None]
-    by_place: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    numbered: dict[tuple[int, int], int] = {}
     for index, (ref, record) in enumerate(zip(rows, records, strict=True)):
         at = places[record.audience] if isinstance(record, SourceChunk) else record.audience_id
-        by_place[at][ref.key] = index
-    frequencies, lengths = _terms(session, len(rows), by_place, evidence)
+        numbered[at, ref.key] = index
+    frequencies, lengths = _terms(session, len(rows), numbered, evidence)
     context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
     for id_, ids in around.items():
         row = place[Ref(Kind.MESSAGE, id_)]
@@ -118,7 +115,7 @@ def gather(
         kinds=np.array([int(ref.kind) for ref in rows], dtype=np.int64),
         frequencies=frequencies,
         lengths=lengths,
-        vectors=_vectors(session, len(rows), by_place, model),
+        vectors=_vectors(session, len(rows), numbered, model),
         context=context,
         speaker=_speakers(records, asked),
         asks=np.array([_asks(record) for record in records], dtype=bool),
@@ -195,43 +192,31 @@ def _in_time(record: Record, window: tuple[datetime, datetime] | None) -> bool:
 
 
 def _vectors(
-    session: Session, count: int, by_place: Mapping[int, Mapping[int, int]], model: Model | None
+    session: Session, count: int, rows: Mapping[tuple[int, int], int], model: Model | None
 ) -> np.ndarray:
     """Centred vectors by row, zeros where there is none, float32 (count, d).
 
-    `by_place` are the rows by audience id and key.
+    `rows` are by audience id and key.
     """
     if model is None:
         return np.zeros((count, 1), dtype=np.float32)
     result = np.zeros((count, model.dimension), dtype=np.float32)
-    for audience_id, rows in by_place.items():
-        # a chunk has words only: its passages have the meaning
-        keys = [key for key in rows if Ref.from_key(key).kind is not Kind.CHUNK]
-        stored = embeddings.of_owners(session, audience_id, model, keys)
-        if stored:
-            found = model.calibration.center(np.stack(list(stored.values())))
-            result[[rows[key] for key in stored]] = found
+    # a chunk has words only: its passages have the meaning
+    wanted = {record: row for record, row in rows.items() if record[1] & 3 != Kind.CHUNK}
+    stored = embeddings.of_records(session, model, wanted)
+    if stored:
+        row_of = {key: row for (_, key), row in wanted.items()}
+        found = model.calibration.center(np.stack(list(stored.values())))
+        result[[row_of[key] for key in stored]] = found
     return result
 
 
-_OWNERS = bindparam("owners", type_=Integer, expanding=True, literal_execute=True)
-_LOOKUP = select(col(PostingRow.term), col(PostingRow.owner), col(PostingRow.frequency)).where(
-    col(PostingRow.audience_id) == bindparam("audience"),
-    col(PostingRow.term).in_(bindparam("terms", expanding=True)),
-    col(PostingRow.owner).in_(_OWNERS),
-)
-_LENGTHS = select(col(LexicalEntryRow.owner), col(LexicalEntryRow.length)).where(
-    col(LexicalEntryRow.audience_id) == bindparam("audience"),
-    col(LexicalEntryRow.owner).in_(_OWNERS),
-)
-
-
 def _terms(
-    session: Session, count: int, by_place: Mapping[int, Mapping[int, int]], evidence: Evidence
+    session: Session, count: int, rows: Mapping[tuple[int, int], int], evidence: Evidence
 ) -> tuple[np.ndarray, np.ndarray]:
     """How often each row has each term, float32 (count, t), and the rows' lengths, int64 (count,).
 
-    `by_place` are the rows by audience id and key.
+    `rows` are by audience id and key.
     """
     frequencies = np.zeros((count, len(evidence.terms)), dtype=np.float32)
     lengths = np.ones(count, dtype=np.int64)
@@ -242,18 +227,21 @@ def _terms(
         for term, records in zip(evidence.terms, evidence.document_frequencies, strict=True)
         if records and not term.endswith("*")
     ]
-    connection = session.connection()
-    for audience_id, rows in by_place.items():
-        for key in rows.keys() & found.keys():
-            frequencies[rows[key]] = evidence.frequencies[found[key]]
-            lengths[rows[key]] = evidence.lengths[found[key]]
-        others = list(rows.keys() - found.keys())
-        if not others:
-            continue
-        here = {"audience": audience_id, "owners": others}
-        for owner, length in connection.execute(_LENGTHS, here).all():
-            lengths[rows[owner]] = max(length, 1)
-        if exact:
-            for term, owner, times in connection.execute(_LOOKUP, {**here, "terms": exact}).all():
-                frequencies[rows[owner], columns[term]] = times
+    row_of = {}
+    others = []
+    for (audience_id, key), row in rows.items():
+        at = found.get(key)
+        if at is None:
+            row_of[key] = row
+            others.append((audience_id, key))
+        else:
+            frequencies[row] = evidence.frequencies[at]
+            lengths[row] = evidence.lengths[at]
+    if not others:
+        return frequencies, lengths
+    for key, length in lexical.lengths(session, others):
+        lengths[row_of[key]] = max(length, 1)
+    if exact:
+        for term, key, times in lexical.frequencies(session, others, exact):
+            frequencies[row_of[key], columns[term]] = times
     return frequencies, lengths

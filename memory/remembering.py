@@ -130,8 +130,8 @@ class Remembering:
         model, embedded = vector
         audience_id = audiences.ensure_id(session, new.audience)
         ids = facts.maybe_same_subject(session, new.subject, new.speaker, new.audience)
-        keys_known = (Ref(Kind.FACT, id_).key for id_ in ids)
-        stored = embeddings.of_owners(session, audience_id, model, keys_known)
+        records_known = [(audience_id, Ref(Kind.FACT, id_).key) for id_ in ids]
+        stored = embeddings.of_records(session, model, records_known)
         if not stored:
             return []
         keys = list(stored)

@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -30,15 +32,33 @@ PAGE_SIZE = 16384
 BUSY_SECONDS = 30.0
 """How long a writer waits for another process that holds the database."""
 
+TOGETHER = 64
+"""At most so many waiting writes share one commit, which waits for the disk."""
+
+TOGETHER_SECONDS = 0.1
+"""A commit waits no longer than this for the writes that share it; so does whoever asked first."""
+
 READERS = 4
 """Reading threads. WAL lets them run beside the writer."""
+
+
+class _Write:
+    """Work that waits for the writing thread, and what comes of it."""
+
+    def __init__(self, work: Callable[[Session], Any]) -> None:
+        self.work = work
+        self.result: Future[Any] = Future()
+        self.outcome: Any = None
+        """What the result will be, once it is on disk."""
 
 
 class Database:
     """One database file (or server) and the threads that talk to it.
 
-    All writes go through one thread, in the order in which they were asked for, each in its own
-    `BEGIN IMMEDIATE` transaction: a read-then-write can never fail half-way on a lock.
+    All writes go through one thread, in the order in which they were asked for, in
+    `BEGIN IMMEDIATE` transactions: a read-then-write can never fail half-way on a lock. Those that
+    wait while the disk is busy share the next commit, each in its own savepoint: one that fails
+    takes back nothing but its own, and none is done before all of them are on disk.
     """
 
     def __init__(self, url: str) -> None:
@@ -51,6 +71,7 @@ class Database:
             )
         except (SQLAlchemyError, ImportError, ValueError) as error:
             raise StoreUnavailable(f"This is no usable database address: {error}") from error
+        self._asked: deque[_Write] = deque()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="oboete-write")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="oboete-read")
         self._inline: sqlite3.Connection | None = None
@@ -75,7 +96,10 @@ class Database:
         On any error everything is rolled back. Raises StoreUnavailable for a database that
         cannot be used, and whatever `work` raises.
         """
-        return await _finish(self._writer, lambda: self._transact(work, writing=True))
+        asked = _Write(work)
+        self._asked.append(asked)
+        self._writer.submit(self._write_asked)
+        return cast("T", await asyncio.wrap_future(asked.result))
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """Run `work` on one consistent snapshot in a reading thread. Raises StoreUnavailable."""
@@ -91,6 +115,61 @@ class Database:
             if writing:
                 session.commit()
             return result
+
+    def _write_asked(self) -> None:
+        """Do what waits; what an earlier call did for this one is not there any more."""
+        first = self._next_asked()
+        if first is None:
+            return
+        taken = [first]
+        try:
+            if self._asked:
+                self._write_together(taken)
+            else:
+                first.outcome = self._transact(first.work, writing=True)
+        except Exception as error:  # noqa: BLE001 - they are told, who wait for it
+            log.debug("a transaction of %d writes failed", len(taken))
+            for asked in taken:
+                asked.result.set_exception(error)
+        else:
+            for asked in taken:
+                asked.result.set_result(asked.outcome)
+
+    def _next_asked(self) -> _Write | None:
+        while self._asked:
+            asked = self._asked.popleft()
+            if asked.result.set_running_or_notify_cancel():
+                return asked
+        return None
+
+    def _write_together(self, taken: list[_Write]) -> None:
+        """Commit the one that was `taken` with what waits behind it, which is taken too.
+
+        What fails alone is told so at once, and is not among the `taken` any more.
+        """
+        began = time.monotonic()
+        asked: _Write | None = taken[0]
+        with (
+            translated(),
+            self.engine.connect().execution_options(oboete_write=True) as connection,
+            connection.begin(),
+        ):
+            while asked is not None:
+                try:
+                    asked.outcome = _apart(connection, asked.work)
+                except Exception as error:
+                    if not self._is_open(connection):
+                        raise  # a full disk ends the whole transaction
+                    taken.remove(asked)
+                    asked.result.set_exception(error)
+                late = time.monotonic() - began > TOGETHER_SECONDS
+                asked = None if late or len(taken) == TOGETHER else self._next_asked()
+                if asked is not None:
+                    taken.append(asked)
+
+    def _is_open(self, connection: Connection) -> bool:
+        raw: Any = connection.connection.dbapi_connection
+        return not self.is_sqlite or bool(raw.in_transaction)
 
     def inline(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a tiny indexed read on the calling thread: a few microseconds, no thread hop.
@@ -129,6 +208,19 @@ class Database:
             self._inline.close()
             self._inline = None
         self.engine.dispose()
+
+
+def _apart(connection: Connection, work: Callable[[Session], T]) -> T:
+    """Run `work` in a savepoint of its own."""
+    with (
+        translated(),
+        Session(
+            bind=connection, join_transaction_mode="create_savepoint", expire_on_commit=False
+        ) as session,
+    ):
+        result = work(session)
+        session.commit()
+        return result
 
 
 async def _finish(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:

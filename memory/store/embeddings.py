@@ -7,12 +7,13 @@ that audience's version in the same transaction, which is how a copy knows that 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
-from sqlalchemy import Integer, bindparam, delete, func, insert, update
+from sqlalchemy import delete, func, insert, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlmodel import Session, col, select
 
@@ -219,21 +220,20 @@ def load(session: Session, audience_id: int, model: Model) -> tuple[np.ndarray, 
     return keys, joined.reshape(len(kept), model.dimension)
 
 
-def of_owners(
-    session: Session, audience_id: int, model: Model, keys: Iterable[int]
+def of_records(
+    session: Session, model: Model, records: Iterable[tuple[int, int]]
 ) -> dict[int, Vector]:
-    """The vectors of some records of one audience, by key."""
-    asked = {"audience": audience_id, "model": model.id, "owners": list(set(keys))}
-    rows = session.connection().execute(_OF_OWNERS, asked).all()
+    """The vectors of some records, given as (audience id, key), by key."""
+    asked = {"records": json.dumps(list(records)), "model": model.id}
+    rows = session.connection().execute(_OF_RECORDS, asked).all()
     return {owner: np.frombuffer(vector, dtype=np.float32) for owner, vector in rows}
 
 
-_OF_OWNERS = select(col(EmbeddingRow.owner), col(EmbeddingRow.vector)).where(
-    col(EmbeddingRow.audience_id) == bindparam("audience"),
-    col(EmbeddingRow.model_id) == bindparam("model"),
-    col(EmbeddingRow.owner).in_(
-        bindparam("owners", type_=Integer, expanding=True, literal_execute=True)
-    ),
+# One look-up per record, in as many places as they are: SQLite scans for `(a, b) IN (...)`.
+_OF_RECORDS = text(
+    "SELECT e.owner, e.vector FROM json_each(:records) AS r CROSS JOIN embedding AS e"
+    " ON e.audience_id = json_extract(r.value, '$[0]') AND e.model_id = :model"
+    " AND e.owner = json_extract(r.value, '$[1]')"
 )
 
 

@@ -62,7 +62,12 @@ def put(
         session.add(row)
         session.flush()
         return to_message(row, message.audience), Change.NEW
-    if message.revision <= row.revision or message.text == row.text:
+    if message.revision <= row.revision:
+        return to_message(row, message.audience), Change.UNCHANGED
+    if message.text == row.text:
+        row.revision = message.revision  # an edit between the two that comes late is older
+        session.add(row)
+        session.flush()
         return to_message(row, message.audience), Change.UNCHANGED
     row.text, row.text_key = message.text, text_key(message.text)
     row.revision = message.revision
@@ -224,8 +229,11 @@ def rewrite(
     )
 
 
-def said_between(session: Session, author: Person, start: datetime, end: datetime) -> list[Message]:
-    """A person's own messages of that time, in every place, oldest first; blank ones left out.
+def said_between(
+    session: Session, author: Person, start: datetime, end: datetime, *, blank: bool = False
+) -> list[Message]:
+    """A person's own messages of that time, in every place, oldest first; without `blank` only
+    those with words.
 
     Not limited by what is readable now: for forgetting and counting, never for showing.
     """
@@ -235,7 +243,7 @@ def said_between(session: Session, author: Person, start: datetime, end: datetim
             MessageRow.author == str(author),
             MessageRow.sent_at >= start,
             MessageRow.sent_at < end,
-            MessageRow.text != "",
+            blank or (MessageRow.text != ""),
         )
         .order_by(col(MessageRow.sent_at), col(MessageRow.id))
     ).all()
