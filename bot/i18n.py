@@ -41,6 +41,7 @@ class Translator:
         return str(format_date(local.date(), format="medium", locale=Locale.parse(self.language)))
 
 
+@cache
 def languages() -> list[str]:
     """Languages there is a catalogue for, English first."""
     folder = resources.files("bot").joinpath("locales")

@@ -12,7 +12,7 @@ from bot.plan import plan as make_plan
 from bot.ports import ChatModel
 from bot.rechecking import as_of_now
 from bot.research import Researcher
-from memory.analysis import SELF, question
+from memory.analysis import SELF, asks
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.retrieve import RELEVANT
@@ -75,14 +75,14 @@ class LookUp:
             message,
             2 * RECALLED + len(work.learned),
             plain=message.plain,
-            answers=lambda hit: _tells(hit, own, heard),
+            answers=lambda hit: not (_is_new(hit, own, heard) or _asks(hit)),
         )
         work.calls += found.calls
         work.query, work.rounds = plan.query, found.steps
         found.hits = await self._with_attribute(work, found.hits)
         seen = {item.id for item in work.history} | heard
         seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
-        work.hits = [hit for hit in found.hits if _tells(hit, own, seen)][:RECALLED]
+        work.hits = [hit for hit in found.hits if not _is_new(hit, own, seen)][:RECALLED]
         if self._documents is not None:
             consulted = await self._documents.consult(plan.query, message.readable, work.hits)
             if consulted is not None:
@@ -116,13 +116,16 @@ class LookUp:
         return sorted(settled, key=lambda hit: -hit.score)
 
 
-def _tells(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
-    """True for a record that can tell something new: no question, nothing said just now."""
+def _is_new(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:
+    """True for what was said just now, which tells nothing that is not known already."""
     if hit.fact is not None:
-        return hit.fact.id not in own
-    return hit.message is None or (
-        hit.message.id not in seen and not question(hit.message.text).is_question
-    )
+        return hit.fact.id in own
+    return hit.message is not None and hit.message.id in seen
+
+
+def _asks(hit: Hit) -> bool:
+    """True for a question, which tells nothing at all."""
+    return hit.fact is None and hit.message is not None and asks(hit.message.text)
 
 
 def fact_hit(fact: Fact, score: float) -> Hit:

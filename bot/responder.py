@@ -38,7 +38,7 @@ from bot.ports import ChatModel
 from bot.quoting import citations, without_model
 from bot.rechecking import Recheck, as_of_now
 from bot.uploads import Uploads
-from memory.analysis import question
+from memory.analysis import asks, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
 from memory.long_term import LongTermMemory
@@ -192,7 +192,7 @@ class Responder:
         """True for a question to Oboete that was edited right after it was sent."""
         to_me = message.mention is Mention.DIRECT or message.surface is Surface.DM
         soon = self._clock() - message.sent_at <= ASK_AGAIN
-        return to_me and soon and question(message.text).is_question
+        return to_me and soon and asks(message.text)
 
     async def _locale(self, message: IncomingMessage) -> str:
         chosen = await self._directory.preferences(message.author.person)

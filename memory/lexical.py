@@ -86,9 +86,9 @@ def add_many(session: Session, entries: Iterable[NewEntry]) -> None:
     postings: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
     totals: dict[int, Statistics] = {}
-    for audience_id, key, text in {entry[:2]: entry for entry in entries}.values():
+    for audience_id, key, words in {entry[:2]: entry for entry in entries}.values():
         remove(session, audience_id, key)
-        frequencies = Counter(tokens.terms(text))
+        frequencies = Counter(tokens.terms(words))
         length = frequencies.total()
         here = {"audience_id": audience_id, "owner": key, "length": length}
         rows.append({**here, "terms": _SEPARATOR.join(frequencies)})

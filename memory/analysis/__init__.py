@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memory.analysis import english, japanese
 from memory.analysis.language import language_of
-from memory.analysis.questions import question
+from memory.analysis.questions import asks, question
 from memory.analysis.results import SELF, Question, Reading, Sentence, Statement, Tense
 from memory.analysis.sentences import split
 from memory.analysis.time_words import resolve_time
@@ -21,6 +21,7 @@ __all__ = [
     "Sentence",
     "Statement",
     "Tense",
+    "asks",
     "language_of",
     "question",
     "read",

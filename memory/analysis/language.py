@@ -22,11 +22,12 @@ _SHORT: Final = 3
 _detector_lock = threading.Lock()
 
 
-def language_of(text: str) -> str:
+def language_of(text: str, *, told_apart: bool = True) -> str:
     """BCP 47 code of the language that most of `text` is in; `und` without letters.
 
     Scripts decide where they can; the rest is left to py3langid. Latin text of one or two
-    words counts as English, because no detector can tell.
+    words counts as English, because no detector can tell. Unless languages of one script are
+    `told_apart`, which costs most of the time, all Latin text does.
     """
     latin = len(_LATIN.findall(text))
     kana = len(_KANA.findall(text))
@@ -39,8 +40,8 @@ def language_of(text: str) -> str:
     if han and han * _EAST_ASIAN_WEIGHT >= latin:
         return _han_language(text)
     if latin:
-        return _latin_language(text)
-    return _detect(text, None) if _LETTER.search(text) else "und"
+        return _latin_language(text) if told_apart else "en"
+    return _detect(text, None) if told_apart and _LETTER.search(text) else "und"
 
 
 def _han_language(text: str) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from pathlib import Path
 
-from memory.analysis import SELF, Question, Tense, question
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.analysis import SELF, Question, Tense, asks, question
 
 
 @pytest.mark.parametrize(
@@ -127,3 +132,23 @@ def test_a_question_is_answered_only_by_facts_of_its_attribute(
     asked: str | None, known: str | None, fits: bool
 ) -> None:
     assert Question(True, asked).fits(known) is fits
+
+
+def _sentences() -> list[str]:
+    data = Path(__file__).parents[2] / "data"
+    rows = [json.loads(line) for file in sorted(data.glob("pairs_*.jsonl")) for line in file.open()]
+    stated = [str(text) for row in rows for text in row.values() if isinstance(text, str)]
+    return [
+        variant for text in stated for variant in (text, f"{text}?", f"{text}か？", f"Is {text}")
+    ]
+
+
+def test_whether_a_text_asks_is_told_without_telling_languages_apart() -> None:
+    texts = _sentences()
+    assert len(texts) > 1_000
+    assert [t for t in texts if asks(t) is not question(t).is_question] == []
+
+
+@given(st.text(max_size=60))
+def test_that_holds_for_any_text(text: str) -> None:
+    assert asks(text) is question(text).is_question
