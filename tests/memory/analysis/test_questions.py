@@ -136,11 +136,10 @@ def test_a_question_is_answered_only_by_facts_of_its_attribute(
 
 def _sentences() -> list[str]:
     data = Path(__file__).parents[2] / "data"
-    rows = [json.loads(line) for file in sorted(data.glob("pairs_*.jsonl")) for line in file.open()]
-    stated = [str(text) for row in rows for text in row.values() if isinstance(text, str)]
-    return [
-        variant for text in stated for variant in (text, f"{text}?", f"{text}か？", f"Is {text}")
-    ]
+    lines = [line for f in data.glob("pairs_*.jsonl") for line in f.read_text().splitlines()]
+    values = [value for line in lines for value in json.loads(line).values()]
+    stated = [value for value in values if isinstance(value, str)]
+    return [each for text in stated for each in (text, f"{text}?", f"{text}か？", f"Is {text}")]
 
 
 def test_whether_a_text_asks_is_told_without_telling_languages_apart() -> None:
