@@ -13,7 +13,7 @@ import asyncio
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import faiss
@@ -50,10 +50,20 @@ class _Serving:
     indexes: dict[Kind, faiss.IndexIDMap2]
     """One per kind of record, so that k of the wanted kinds are found whatever else there is."""
     bytes: int
+    counts: dict[Kind, int] = field(default_factory=dict)
+    """Rows of each kind that there is, counted here: asking FAISS costs more than an empty search
+    of many small audiences should."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        self.count()
+
+    def count(self) -> None:
+        """Count the rows again after a change."""
+        self.counts = {kind: index.ntotal for kind, index in self.indexes.items() if index.ntotal}
+
     def rows(self, kinds: Iterable[Kind]) -> int:
-        return sum(self.indexes[kind].ntotal for kind in kinds)
+        return sum(self.counts.get(kind, 0) for kind in kinds)
 
 
 class VectorIndex:
@@ -87,6 +97,22 @@ class VectorIndex:
         if sum(part.rows(kinds) for part in serving) <= INLINE_ROWS:
             return _search(serving, centred, k, kinds)
         return await asyncio.to_thread(_search, serving, centred, k, kinds)
+
+    async def nearest(
+        self, model: Model, query: Vector, audience_ids: Sequence[int], k: Mapping[Kind, int]
+    ) -> dict[Kind, Keys]:
+        """As `search`, the nearest of each kind by itself: so many keys as `k` says of it."""
+        if not audience_ids:
+            return dict.fromkeys(k, _EMPTY[0])
+        centred = model.calibration.center(embeddings.validate(query, model.dimension)[None, :])
+        serving = await self._fresh(model, audience_ids)
+
+        def find() -> dict[Kind, Keys]:
+            return {kind: _search(serving, centred, most, [kind])[0] for kind, most in k.items()}
+
+        if sum(part.rows(k) for part in serving) <= INLINE_ROWS:
+            return find()
+        return await asyncio.to_thread(find)
 
     async def _fresh(self, model: Model, audience_ids: Sequence[int]) -> list[_Serving]:
         versions = self._versions(model, audience_ids)
@@ -166,6 +192,7 @@ class VectorIndex:
                 if new:
                     vectors = model.calibration.center(np.stack([vector for _, vector in new]))
                     index.add_with_ids(vectors, np.array([k for k, _ in new], dtype=np.int64))
+            held.count()
             before, held.version = held.bytes, version
             held.bytes = held.rows(Kind) * _row_bytes(model)
             self._bytes += held.bytes - before
@@ -205,6 +232,8 @@ def _search(
     found_scores, found_keys = [_EMPTY[1]], [_EMPTY[0]]
     for part in serving:
         for kind in kinds:
+            if kind not in part.counts:
+                continue
             with part.lock:
                 rows = part.indexes[kind].ntotal
                 if not rows:

@@ -85,9 +85,8 @@ class Retriever:
         nearest: list[int] = []
         best = set(found.keys[:BEST].tolist())
         if embedded is not None:
-            for kind in searched:
-                most = max(wide, PASSAGES) if kind is Kind.PASSAGE else wide
-                keys, _ = await self._index.search(*embedded, list(ids), most, [kind])
+            most = {k: max(wide, PASSAGES) if k is Kind.PASSAGE else wide for k in searched}
+            for keys in (await self._index.nearest(*embedded, list(ids), most)).values():
                 nearest += keys.tolist()
                 best.update(keys[:BEST].tolist())
         places = {audience: id_ for id_, audience in ids.items()}

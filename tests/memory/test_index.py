@@ -371,3 +371,20 @@ async def test_searches_beside_writes_give_whole_results(
     await asyncio.gather(write(), search(), search())
     keys, _ = await index.search(model, query, [1], 20)
     assert keys.tolist() == exact(model, query, FACTS[:300], vectors[:300], 20)[0]
+
+
+async def test_the_nearest_of_each_kind_are_those_of_a_search_for_it(
+    database: Database, model: Model, index: VectorIndex
+) -> None:
+    keys = [n << 2 | kind for n in range(1, 30) for kind in (Kind.FACT, Kind.MESSAGE)]
+    vectors, query = random_vectors(len(keys)), random_vectors(1, seed=9)[0]
+    await put(database, model, 1, keys[:40], vectors[:40])
+    await put(database, model, 2, keys[40:], vectors[40:])
+    wanted = {Kind.FACT: 5, Kind.MESSAGE: 7, Kind.PASSAGE: 3}
+    found = await index.nearest(model, query, [1, 2], wanted)
+    assert {kind: len(of_kind) for kind, of_kind in found.items()} == {**wanted, Kind.PASSAGE: 0}
+    for kind, most in wanted.items():
+        alone, _ = await index.search(model, query, [1, 2], most, [kind])
+        assert found[kind].tolist() == alone.tolist()
+    nowhere = await index.nearest(model, query, [], wanted)
+    assert [len(of_kind) for of_kind in nowhere.values()] == [0, 0, 0]
