@@ -38,7 +38,7 @@ from bot.ports import ChatModel
 from bot.quoting import citations, without_model
 from bot.rechecking import Recheck, as_of_now
 from bot.uploads import Uploads
-from memory.analysis import asks, question
+from memory.analysis import Question, asks, question
 from memory.directory import Directory
 from memory.errors import MemoryFault
 from memory.long_term import LongTermMemory
@@ -246,8 +246,9 @@ class Responder:
         recheck: Recheck | None = None,
     ) -> AsyncIterator[ReplyPart]:
         fixed = bool(self._persona(message).language)
-        speak = say if fixed else _in_language_of(message, say)
-        work = Exchange(message, speak, question(message.text), keep, recheck)
+        asked = question(message.text)
+        speak = say if fixed else _in_language_of(asked, say)
+        work = Exchange(message, speak, asked, keep, recheck)
         if work.asked.is_question:
             self._memory.embedding.foresee(message.text)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
@@ -368,8 +369,7 @@ class Responder:
         )
 
 
-def _in_language_of(message: IncomingMessage, say: Translator) -> Translator:
+def _in_language_of(asked: Question, say: Translator) -> Translator:
     """Answers come in the language of the question, if there is a catalogue for it."""
-    language = question(message.text).language
-    other = translator(language)
-    return other if other.language == language else say
+    other = translator(asked.language)
+    return other if other.language == asked.language else say
