@@ -112,6 +112,7 @@ class ConsolePlatform:
             line = await lines.get()
             if line is None:
                 return
+            line = clean(line)
             if line.strip() or not self.interactive:
                 await self._submit(line)
 
@@ -131,7 +132,7 @@ class ConsolePlatform:
     async def _submit(self, line: str) -> None:
         self._count += 1
         payload: dict[str, Any] = {
-            "text": self._redact(clean(line[:MAX_CHARACTERS])),
+            "text": self._redact(line[:MAX_CHARACTERS]),
             "cut": len(line) > MAX_CHARACTERS,
             "person": str(self._person),
             "channel": str(self._channel or dm(self._person)),
@@ -263,9 +264,21 @@ class ConsolePlatform:
         return self._closed
 
 
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: arrow keys, colours
+    r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f]*(?:\x07|\x1b\\|\x9c)"  # titles
+    r"|\x1b[NO][ -~]"  # single shifts: arrow keys in application mode
+    r"|\x1b[ -/]*[0-~]"
+)
+"""Escape sequences as ECMA-48 (5th edition, 5.3 to 5.6, 8.3.141) and xterm write them."""
+
+
 def clean(text: str) -> str:
-    """Text that can be stored: lone surrogates (undecodable bytes) and NUL become U+FFFD."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").replace("\0", "\ufffd")
+    """Text as it can be stored and shown: without the escape sequences and control characters that
+    keys send and terminals obey; lone surrogates (undecodable bytes) become U+FFFD.
+    """
+    whole = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return printable(_ESCAPES.sub("", whole))
 
 
 def printable(text: str) -> str:

@@ -155,7 +155,9 @@ def lane_of(payload: Json) -> str:
         return channel if channel.startswith("D") else f"user:{user_of_payload(payload)}"
     if channel.startswith("D"):
         return channel
-    for message in (event.get("message"), event.get("previous_message"), event.get("item"), event):
+    deleted = {"ts": event.get("deleted_ts")}
+    found = (event.get("message"), event.get("previous_message"), event.get("item"), deleted, event)
+    for message in found:
         if isinstance(message, dict) and (stamp := message.get("thread_ts") or message.get("ts")):
             return f"{channel}/{stamp}"
     return channel

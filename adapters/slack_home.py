@@ -75,6 +75,8 @@ def _fact(fact: Fact, locale: str, own: Audience) -> Json:
     day = fact.said_at.date().isoformat()
     shown_day = f"<{link}|{day}>" if link else day
     origin = say("said", locale, day=shown_day, place=place)
+    if fact.held_until is not None:
+        origin = f"{origin} · {say('until', locale, day=fact.held_until.date().isoformat())}"
     words = escaped(fact.text)[: SECTION_CHARACTERS - len(origin) - 10]
     forget = Choice(say("forget", locale), f"forget {fact.id}", danger=True)
     return {

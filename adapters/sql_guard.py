@@ -79,15 +79,15 @@ def checked(statement: str, tables: Collection[str], dialect: str, limit: int) -
     tree = parsed[0]
     if not isinstance(tree, _ALLOWED_ROOTS):
         raise UnsafeQuery("Only SELECT is allowed.")
-    _check(tree, tables)
+    _check(tree, frozenset(tables), exact=dialect == "postgres")
     # wrapped: a limit that the statement has itself may be larger
     wrapped = exp.select("*").from_(tree.subquery("answer")).limit(limit)
     return wrapped.sql(dialect=dialect, comments=False)
 
 
-def _check(tree: exp.Expression, tables: Collection[str]) -> None:
-    known = {name.lower() for name in tables}
-    defined = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
+def _check(tree: exp.Expression, tables: frozenset[str], *, exact: bool) -> None:
+    # SQLite takes no notice of case, not even between quotation marks
+    known = tables if exact else frozenset(map(str.lower, tables))
     nodes = used = 0
     for node in tree.walk():
         nodes += 1
@@ -97,7 +97,7 @@ def _check(tree: exp.Expression, tables: Collection[str]) -> None:
             raise UnsafeQuery("Recursion is not allowed.")
         if isinstance(node, exp.Table):
             used += 1
-            _check_table(node, known, defined)
+            _check_table(node, known, exact=exact)
         elif isinstance(node, exp.Func):
             _check_function(node)
         elif isinstance(node, exp.DataType) and getattr(node.this, "name", "") not in _TYPES:
@@ -106,15 +106,44 @@ def _check(tree: exp.Expression, tables: Collection[str]) -> None:
         raise UnsafeQuery("The statement is too large.")
 
 
-def _check_table(node: exp.Table, known: set[str], defined: set[str]) -> None:
-    """A table must be a known one, without a schema or catalogue before it."""
+def _check_table(node: exp.Table, known: frozenset[str], *, exact: bool) -> None:
+    """A table must be a known one, without a schema or catalogue before it, or be defined by the
+    statement itself.
+    """
     if node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
         raise UnsafeQuery("Only the listed tables can be read.")
-    name = node.name.lower()
-    if name in defined and name not in known:
-        return
-    if name not in known:
+    name = _folded(node.this)
+    if (name if exact else name.lower()) not in known and name not in _defined_for(node):
         raise UnsafeQuery("Only the listed tables can be read.")
+
+
+def _folded(name: exp.Identifier) -> str:
+    """The name as databases compare it: one without quotation marks in small letters."""
+    text = str(name.this)
+    return text if name.args.get("quoted") else text.lower()
+
+
+def _defined_for(node: exp.Table) -> set[str]:
+    """The names that WITH gives to a table at this place. Elsewhere, and within its own
+    definition, the same name means a table of the database.
+    """
+    found: set[str] = set()
+    inside: exp.Expr | None = None
+    below: exp.Expr = node
+    while (above := below.parent) is not None:
+        if isinstance(above, exp.With):
+            inside = above
+            found |= {_name_of(cte) for cte in above.expressions[: below.index]}
+        else:
+            for with_ in above.args.values():
+                if isinstance(with_, exp.With) and with_ is not inside:
+                    found |= {_name_of(cte) for cte in with_.expressions}
+        below = above
+    return found
+
+
+def _name_of(cte: exp.CTE) -> str:
+    return _folded(cte.args["alias"].this)
 
 
 def _check_function(node: exp.Func) -> None:

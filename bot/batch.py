@@ -11,6 +11,9 @@ from bot.messages import Reply
 
 COLUMNS = ("number", "question", "type", "base", "confidence", "sources", "answer")
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""How formulas begin (OWASP, "CSV Injection"); East Asian spreadsheets take full width too."""
+
 Ask = Callable[[str], Awaitable[Reply]]
 
 
@@ -27,7 +30,19 @@ class Row:
     answer: str
 
     def cells(self) -> tuple[str, ...]:
-        return tuple(str(getattr(self, name)) for name in COLUMNS)
+        """As they stand in the file: see `inert`."""
+        return tuple(inert(str(getattr(self, name))) for name in COLUMNS)
+
+
+def inert(cell: str) -> str:
+    """The text with a `'` before what a spreadsheet would run as a formula: answers quote what
+    people and documents say.
+    """
+    return f"'{cell}" if cell.lstrip("'").startswith(_FORMULA) else cell
+
+
+def _original(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell
 
 
 def read_questions(path: Path) -> list[str]:
@@ -59,12 +74,12 @@ def done_before(path: Path, questions: Sequence[str]) -> list[Row]:
             same = (
                 cells.get("number") == str(number)
                 and number <= len(questions)
-                and cells.get("question") == questions[number - 1]
+                and _original(cells.get("question") or "") == questions[number - 1]
                 and all(cells.get(name) is not None for name in COLUMNS)
             )
             if not same:
                 break
-            rows.append(Row(number, *(str(cells[name]) for name in COLUMNS[1:])))
+            rows.append(Row(number, *(_original(str(cells[name])) for name in COLUMNS[1:])))
     return rows
 
 

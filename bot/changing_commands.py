@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.command_registry import Request, Run, private, told
+from bot.command_registry import Request, Run, identifier, private, told
 from bot.extract import facts_stated, verbatim
 from bot.messages import Reply
 from bot.reading_commands import SEARCH_RESULTS
@@ -12,7 +12,11 @@ from bot.undo import UndoStack
 from memory import analysis, guards
 from memory.directory import Directory
 from memory.long_term import LongTermMemory
+from memory.store.traces import Trace
 from memory.types import Evidence, Fact, Kind, NewMessage, Origin, Readable, Ref, Span
+
+_KEPT = {Origin.MODEL_ANSWER, Origin.ACCEPTED}
+"""How an answer that was kept came to be known."""
 
 
 class ChangingCommands:
@@ -76,7 +80,7 @@ class ChangingCommands:
         return not (author.paused or place.paused)
 
     async def _keep(self, request: Request) -> Reply:
-        """Keep the last answer, under its question, marked as a model's; never twice.
+        """Keep the last answer, under its question, never twice; a model's is marked as one.
 
         What it was made from has to be from here: a fact is readable wherever its place is,
         also when that other place is closed one day.
@@ -84,7 +88,7 @@ class ChangingCommands:
         message, asker = request.message, request.message.author.person
         trace = await self._memory.trace(asker, message.here, None)
         exchange = await self._memory.exchange(trace, message.readable) if trace else None
-        if exchange is None:
+        if trace is None or exchange is None or not _says_something(trace):
             return private(request.say("There is no answer of mine to keep here."))
         asked, answered = exchange
         if await self._memory.places_behind([Ref(Kind.MESSAGE, answered.id)]) != Readable.of(
@@ -96,22 +100,24 @@ class ChangingCommands:
         known = await self._kept_already(asked.text, request)
         if known is not None:
             return private(request.say("I knew that already: {text}", text=known.text))
+        by_model = _is_by_model(trace)
         title = " ".join(asked.text.split())
         new = replace(
             verbatim(asked),
             text=f"{title} — {' '.join(answered.text.split())}",
-            origin=Origin.MODEL_ANSWER,
+            origin=Origin.MODEL_ANSWER if by_model else Origin.ACCEPTED,
             evidence=(
                 *verbatim(asked).evidence,
                 Evidence(answered.id, Span(0, len(answered.text))),
             ),
         )
         outcome = await self._memory.remember([new])
-        return Reply(
-            request.say("Kept, marked as a model's answer: {text}", text=outcome[0].fact.text),
-            learned=(outcome[0].fact,),
-            private=True,
-        )
+        kept = outcome[0].fact
+        if by_model:
+            text = request.say("Kept, marked as a model's answer: {text}", text=kept.text)
+        else:
+            text = request.say("Kept: {text}", text=kept.text)
+        return Reply(text, learned=(kept,), private=True)
 
     async def _kept_already(self, asked: str, request: Request) -> Fact | None:
         """A kept answer to the same question that the asker can read."""
@@ -119,7 +125,7 @@ class ChangingCommands:
             asked, request.message.readable, SEARCH_RESULTS, kinds=(Kind.FACT,)
         )
         for hit in hits:
-            if hit.fact is None or hit.fact.origin is not Origin.MODEL_ANSWER:
+            if hit.fact is None or hit.fact.origin not in _KEPT:
                 continue
             title = hit.fact.text.partition(" — ")[0]
             if title.casefold() == asked.casefold() or guards.same_without_model(
@@ -131,7 +137,7 @@ class ChangingCommands:
     async def _rate(self, request: Request, rating: int) -> Reply:
         asker, number = request.message.author.person, request.argument
         trace = await self._memory.trace(
-            asker, request.message.here, int(number) if number.isdecimal() else None
+            asker, request.message.here, identifier(number) if number.isdecimal() else None
         )
         if trace is None or not await self._memory.rate(trace.id, asker, rating):
             return private(request.say("There is no answer of mine to rate here."))
@@ -156,21 +162,11 @@ class ChangingCommands:
         if not known or not request.actor.may_forget(known[0]):
             return await self._remember(request)
         wrong = known[0]
-        value = analysis.read(wrong.text).value
-        corrected = (
-            wrong.text.replace(value, request.argument)
-            if value and value in wrong.text
-            else request.argument
-        )
+        corrected = _corrected(wrong, request.argument)
         heard = await self._memory.hear(told(message, corrected), learn=False)
         if heard is None:
             return private(request.say("That message was forgotten; please say it anew."))
-        new = replace(
-            verbatim(heard.message),
-            subject=wrong.subject,
-            attribute=wrong.attribute,
-            language=wrong.language,
-        )
+        new = replace(verbatim(heard.message), subject=wrong.subject, attribute=wrong.attribute)
         outcome = await self._memory.remember([new], replacing=wrong)
         text = request.say("Corrected: {text}", text=outcome[0].fact.text)
         return Reply(text, learned=(outcome[0].fact,))
@@ -180,3 +176,20 @@ class ChangingCommands:
         if take_back is None:
             return private(request.say("There is nothing to undo."))
         return private(await take_back())
+
+
+def _corrected(wrong: Fact, said: str) -> str:
+    """The words that are right: a sentence of its own as it is, else in the place of the value."""
+    value = analysis.read(wrong.text).value
+    whole = analysis.read(said).attribute is not None
+    return said if whole or not value else wrong.text.replace(value, said)
+
+
+def _is_by_model(trace: Trace) -> bool:
+    """True when the words are a model's, not quotations; older traces only tell of its calls."""
+    return bool(trace.steps.get("by_model", trace.steps.get("calls")))
+
+
+def _says_something(trace: Trace) -> bool:
+    """False for "I know nothing about that": no model answered, and nothing was quoted."""
+    return bool(trace.steps.get("calls")) or any(hit["used"] for hit in trace.steps["hits"])

@@ -11,6 +11,7 @@ import io
 import json
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -22,7 +23,15 @@ import typer
 
 from adapters.console_platform import DEFAULT_TENANT, NAME, clean, printable
 from bot import app as application
-from bot import batch, eval_cli, export, knowledge_cli, logging_setup, operations_cli
+from bot import (
+    batch,
+    eval_cli,
+    export,
+    knowledge_cli,
+    logging_setup,
+    operations_cli,
+    token_shapes,
+)
 from bot import doctor as examination
 from bot.analysis_cli import databases_cli
 from bot.app import App
@@ -87,8 +96,10 @@ def main() -> NoReturn:
 
 
 def _complain(error: BaseException, code: int) -> int:
-    fix = f" {error.fix}" if isinstance(error, BotFault) and error.fix else ""
-    print(f"oboete: {error}{fix}", file=sys.stderr)  # noqa: T201
+    said = str(error)
+    if isinstance(error, BotFault) and error.fix:  # after a list a line of its own
+        said = f"{said}\n{error.fix}" if "\n" in said else f"{said.rstrip('.')}. {error.fix}"
+    print(f"oboete: {said}", file=sys.stderr)  # noqa: T201
     return code
 
 
@@ -118,9 +129,10 @@ def _settings(*, log_to_file: bool = False) -> Settings:
     """Load the settings and start the log: on stderr, or, for a talk, in the data folder."""
     settings = load()
     handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    with contextlib.suppress(OSError):  # whoever can read the folder reads everything
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if log_to_file:
         with contextlib.suppress(OSError):
-            settings.data_dir.mkdir(parents=True, exist_ok=True)
             handler = RotatingFileHandler(settings.data_dir / LOG_FILE, maxBytes=1 << 20)
     logging_setup.configure(settings.log_level, settings.log_format, handler)
     return settings
@@ -227,10 +239,19 @@ def _facts_command(user: str, text: str, *, as_json: bool = False) -> None:
     if as_json:
         _print_json(export.facts(reply.facts or reply.learned))
     else:
-        _print(reply.text)
-        for choice in reply.choices:
-            if choice.danger:  # it asks first, and nobody is there to answer
-                raise typer.Exit(FAILED)
+        asks = [choice for choice in reply.choices if choice.danger]
+        said = reply.text
+        for choice in asks:
+            said = said.replace(f"/memory {choice.command}", _typed(choice.command, user))
+        _print(said)
+        if asks:  # and nobody is there to answer
+            raise typer.Exit(FAILED)
+
+
+def _typed(command: str, user: str) -> str:
+    """A command of the registry as one of `oboete facts`."""
+    name, _, argument = command.partition(" ")
+    return f"oboete facts {name} --user {shlex.quote(user)} {argument}"
 
 
 @facts_cli.command("list")
@@ -416,6 +437,7 @@ def run(
 ) -> None:
     """Start every platform that has tokens."""
     settings = _settings()
+    token_shapes.require(settings, http=http)
     _run(lambda app: application.run(app, http=http), settings)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.admin_places import ADMINS
 from bot.i18n import Translator
 from bot.messages import IncomingMessage, Reply
 from memory.forgetting import Receipt
@@ -13,6 +14,9 @@ from memory.long_term import Actor
 from memory.types import Audience, Fact, NewMessage, Person, Role
 
 YES = "--yes"
+
+MOST_DIGITS = 18
+"""Of the number of a record: no more fit into what SQL keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Request:
 
     @property
     def actor(self) -> Actor:
-        return Actor(self.message.author.person, self.message.author.is_admin)
+        return acting(self.message)
 
 
 Run = Callable[[Request], Awaitable[Reply]]
@@ -105,7 +109,7 @@ REGISTRY = (
         "WHEN TEXT | list | cancel NUMBER",
         "Remind you, or post a digest here",
     ),
-    Command("admin", ("管理",), "stats", "Show counts of the whole installation", admin=True),
+    Command("admin", ("管理",), "stats", "Show counts", admin=True),
     Command("add", ("追加",), "", "Agree to add a file", hidden=True),
     Command("keep", ("残す",), "", "Keep the last answer as knowledge"),
     Command("retract", (), "", "Delete my posts about what was forgotten", hidden=True),
@@ -115,6 +119,23 @@ REGISTRY = (
     Command("help", ("ヘルプ", "使い方"), "", "Show this help"),
 )
 BY_WORD = {word: command for command in REGISTRY for word in (command.name, *command.japanese)}
+
+
+def acting(message: IncomingMessage) -> Actor:
+    """Who asks for a change, with what they administer: the workspace in which they ask, or the
+    whole installation where nobody else reads along.
+    """
+    return Actor(
+        message.author.person,
+        message.author.is_admin,
+        (message.platform, message.tenant),
+        everywhere=ADMINS in message.readable,
+    )
+
+
+def identifier(digits: str) -> int:
+    """The number that somebody typed for a record; one too long for any is that of none."""
+    return int(digits) if len(digits) <= MOST_DIGITS else 0
 
 
 def told(message: IncomingMessage, text: str) -> NewMessage:
@@ -144,8 +165,8 @@ def line(fact: Fact, request: Request, names: Mapping[Person, str] | None = None
     if fact.speaker != request.message.author.person:
         said = f"{called(fact.speaker, request, names)}, {said}"
     until = ""
-    if fact.valid_until is not None:
-        day = request.say.date(fact.valid_until, request.time_zone)
+    if fact.held_until is not None:
+        day = request.say.date(fact.held_until, request.time_zone)
         until = ", " + request.say("until {day}", day=day)
     return f"- **{fact.id}** {fact.text} ({said}{until})"
 

@@ -42,7 +42,7 @@ class Commands:
         retractions = retractions or Retractions(clock)
         undo = UndoStack(clock)
         self._directory = directory
-        self._reading = ReadingCommands(memory, extractor)
+        self._reading = ReadingCommands(memory, extractor, clock)
         self._run: dict[str, Run] = {
             **self._reading.runs(),
             **ChangingCommands(memory, directory, undo).runs(),

@@ -266,8 +266,15 @@ class Dispatcher:
         if message is None:
             return IGNORED
         keys = [claim_key(message)]
-        fresh = await self._database.write(lambda s: inbox.claim(s, keys, event.id, self._clock()))
-        if not fresh:
+        gone = _message_key(message, EventKind.DELETE)
+
+        def claim(session: Session) -> bool:
+            said = message.kind in {EventKind.MESSAGE, EventKind.EDIT}
+            if said and inbox.was_deleted(session, gone):
+                return False  # it comes late: its author has taken it back meanwhile
+            return inbox.claim(session, keys, event.id, self._clock())
+
+        if not await self._database.write(claim):
             return "duplicate"
         verdict = self._admit(message, lane)
         if verdict is not Verdict.ANSWER:
@@ -306,15 +313,13 @@ def _done(session: Session, event_id: int, outcome: str, now: datetime) -> None:
 
 def claim_key(message: IncomingMessage) -> str:
     """Equal for the twins of one message (`app_mention` and `message`), whatever delivers them."""
-    parts = (
-        message.platform,
-        message.tenant,
-        message.channel,
-        message.message_id,
-        message.kind.value,
-        message.revision,
-    )
-    return "\x1f".join(parts)
+    return _message_key(message, message.kind) + message.revision
+
+
+def _message_key(message: IncomingMessage, kind: EventKind) -> str:
+    """What the claims of all revisions begin with."""
+    parts = (message.platform, message.tenant, message.channel, message.message_id, kind.value)
+    return "\x1f".join((*parts, ""))
 
 
 async def _watch(stream: ReplyStream, final: list[Reply]) -> ReplyStream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,17 +10,11 @@ import migrations
 from bot import app as application
 from bot.errors import BadSettings, BotFault
 from bot.settings import Settings, load, variable
+from bot.token_shapes import SHAPES, value
 from memory.errors import MemoryFault
 from memory.store import database as db
 from memory.store import embeddings, lease
 from memory.store.database import Database
-
-_TOKENS = {
-    "slack_bot_token": (r"xoxb-[\w-]{10,}", "starts with xoxb-"),
-    "slack_app_token": (r"xapp-[\w-]{10,}", "starts with xapp-"),
-    "slack_signing_secret": (r"[0-9a-f]{32}", "is 32 hexadecimal characters"),
-    "discord_token": (r"[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}", "has three parts joined by dots"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +31,7 @@ class Finding:
 
     def __str__(self) -> str:
         mark = "ok     " if self.ok else "PROBLEM"
-        fix = f" Fix: {self.fix}" if self.fix else ""
+        fix = f"\n        Fix: {self.fix}" if self.fix else ""
         return f"{mark} {self.subject}: {self.said}{fix}"
 
 
@@ -163,14 +156,13 @@ def _leaves(subject: str) -> Finding:
 
 def _tokens(settings: Settings) -> list[Finding]:
     findings = []
-    for field, (shape, looks) in _TOKENS.items():
-        value = getattr(settings, field).get_secret_value()
-        name = variable(field)
-        if not value:
+    for field, shape in SHAPES.items():
+        token, name = value(settings, field), variable(field)
+        if not token:
             findings.append(Finding(name, True, "not set"))
-        elif re.fullmatch(shape, value):
+        elif shape.fits(token):
             findings.append(Finding(name, True, "set, and has the right shape"))
         else:
-            fix = f"Copy it again: a right one {looks}."
+            fix = f"Copy it again: a right one {shape.looks}."
             findings.append(Finding(name, False, "does not look like one", fix))
     return findings

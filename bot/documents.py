@@ -15,7 +15,7 @@ from bot.messages import Turn
 from bot.ports import ChatModel
 from memory.base_router import BaseRouter, Routed
 from memory.retrieve import RELEVANT
-from memory.types import Hit, Readable
+from memory.types import Audience, Hit, Readable
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +119,21 @@ class Documents:
         if not 1 <= answer.number <= min(OFFERED, len(routed.choices)):
             return routed
         return routed.preferring(routed.choices[answer.number - 1][0].id)
+
+
+def quoted_once(hits: Sequence[Hit], here: Audience) -> list[Hit]:
+    """The hits, best first, without what another says in the same words of the same file.
+
+    A file may be in several bases: what is in the base of the place where it is asked stays,
+    else the better.
+    """
+    kept: dict[object, Hit] = {}
+    for hit in hits:
+        words = hit.ref if hit.chunk is None else (hit.chunk.digest, hit.chunk.text)
+        known = kept.setdefault(words, hit)
+        if hit.audience == here != known.audience:
+            kept[words] = hit
+    return sorted(kept.values(), key=lambda hit: -hit.score)
 
 
 def choosing(query: str, routed: Routed, hits: Sequence[Hit]) -> list[Turn]:

@@ -84,6 +84,7 @@ class Exchange:
             **(self.consulted.steps if self.consulted is not None else {}),
             "model": model,
             "calls": self.calls,
+            "by_model": self.by_model,
             "ms": self.milliseconds,
             "hits": [
                 {

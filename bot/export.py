@@ -72,7 +72,7 @@ def to_markdown(
     facts_heading, messages_heading = say("Facts"), say("Messages")
     lines = [f"# {person}", "", f"## {facts_heading}", ""]
     for item in known:
-        until = f" – {say.date(item.valid_until, time_zone)}" if item.valid_until else ""
+        until = f" – {say.date(item.held_until, time_zone)}" if item.held_until else ""
         lines.append(f"- {item.text} ({say.date(item.said_at, time_zone)}{until})")
     lines += ["", f"## {messages_heading}", ""]
     for message in said:

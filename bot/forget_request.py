@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from bot.command_registry import identifier
 from memory import analysis
 
 Window = tuple[datetime, datetime]
@@ -121,7 +122,7 @@ def wanted(argument: str, now: datetime, time_zone: str) -> Wanted:
         return Place()
     numbers = plain.replace("#", " ").replace(",", " ").split()
     if numbers and all(number.isdecimal() for number in numbers):
-        return Numbers(tuple(int(number) for number in numbers))
+        return Numbers(tuple(map(identifier, numbers)))
     if found := _LINK.match(plain) or _MESSAGE.match(plain):
         return Source(found["where"])
     if found := _LEAVER.match(plain):

@@ -237,12 +237,21 @@ class ForgettingCommands:
         person = _addressed(who, request)
         if person is None:
             return private(request.say("Name one person: mention them, or give their address."))
-        text = request.say(
-            "This forgets everything that {who} said and everything I know about them, everywhere."
-            " It cannot be undone. To confirm: {command}",
-            who=who,
-            command=f"/memory forget person {person} {YES}",
-        )
+        command = f"/memory forget person {person} {YES}"
+        if request.actor.administers(person.platform, person.tenant):
+            text = request.say(
+                "This forgets everything that {who} said and everything I know about them,"
+                " everywhere. It cannot be undone. To confirm: {command}",
+                who=who,
+                command=command,
+            )
+        else:
+            text = request.say(
+                "This forgets everything that {who} said here, in all channels, and everything I"
+                " know about them from here. It cannot be undone. To confirm: {command}",
+                who=who,
+                command=command,
+            )
         return await self._for_good(
             request,
             text,

@@ -18,7 +18,9 @@ import typer
 
 from bot.admin_places import ADMINS
 from bot.app import App
+from bot.citing import extent
 from bot.export import instant
+from bot.i18n import translator
 from bot.messages import Reply
 from memory.errors import NotPermitted
 from memory.knowledge import Added, KnowledgeBase, NewSource, Outcome, Progress, Source
@@ -104,7 +106,7 @@ def bases(
         return
     for base in found:
         shell.print(
-            f"{base.name}  {base.sources} documents, {base.chunks} chunks"
+            f"{base.name}  {_count(base.sources, 'document')}, {_count(base.chunks, 'chunk')}"
             f"  readable in {base.audience}"
         )
 
@@ -137,8 +139,8 @@ def sources_list(
         return
     for source in found:
         shell.print(
-            f"{source.id}  {source.name}  {source.base}  {source.pages} pages,"
-            f" {source.chunks} chunks, {source.size} bytes  {source.added_at.date()}"
+            f"{source.id}  {source.name}  {source.base}  {extent(source, translator('en'))},"
+            f" {_count(source.chunks, 'chunk')}, {source.size} bytes  {source.added_at.date()}"
             f"  {source.added_by}"
         )
 
@@ -228,7 +230,9 @@ async def _ingest(
             shell.print(f"{path.name}: {_said(got)}")
     await _embed(app, shell, quiet=quiet)
     if not quiet:
-        shell.print(f"Base {base.name} is readable in {base.audience}.")
+        only = " Administrators alone read it; --channel names a place for others."
+        told = only if base.audience == ADMINS else ""
+        shell.print(f"Base {base.name} is readable in {base.audience}.{told}")
     return results
 
 
@@ -303,7 +307,12 @@ def _said(got: Result) -> str:
         for warning in got.warnings
     ]
     notes = f" ({'; '.join(left_out)})" if left_out else ""
-    return f"{said}, {got.source.pages} pages, {got.source.chunks} chunks{notes}"
+    pages = extent(got.source, translator("en"))
+    return f"{said}, {pages}, {_count(got.source.chunks, 'chunk')}{notes}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _result(path: Path, got: Result) -> dict[str, Any]:

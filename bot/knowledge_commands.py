@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.command_registry import Request, Run, join_lines, private
+from bot.citing import extent
+from bot.command_registry import Request, Run, identifier, join_lines, private
 from bot.messages import Choice, Reply, Surface
 from bot.place_names import PlaceNames
 from bot.retracting import Retractions
@@ -114,7 +115,7 @@ class KnowledgeCommands:
         numbers = argument.replace("#", " ").replace(",", " ").split()
         if not numbers or not all(number.isdecimal() for number in numbers):
             return private(say("Which documents? Give their numbers."))
-        ids = [int(number) for number in numbers]
+        ids = [identifier(number) for number in numbers]
         if not request.confirmed:
             return await self._ask_to_remove(request, ids)
         actor, removed = request.actor, 0
@@ -159,5 +160,5 @@ class KnowledgeCommands:
 
 def _source_line(source: Source, request: Request) -> str:
     day = request.say.date(source.added_at, request.time_zone)
-    pages = request.say.plural("{count} page", "{count} pages", source.pages)
+    pages = extent(source, request.say)
     return f"- **{source.id}** {source.name} ({source.base}, {pages}, {day})"

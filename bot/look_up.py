@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from bot.documents import Documents
+from bot.documents import Documents, quoted_once
 from bot.exchange import Exchange
 from bot.plan import Route
 from bot.plan import plan as make_plan
@@ -82,7 +82,8 @@ class LookUp:
         found.hits = await self._with_attribute(work, found.hits)
         seen = {item.id for item in work.history} | heard
         seen |= {item.message_id for hit in found.hits if hit.fact for item in hit.fact.evidence}
-        work.hits = [hit for hit in found.hits if not _is_new(hit, own, seen)][:RECALLED]
+        hits = [hit for hit in found.hits if not _is_new(hit, own, seen)]
+        work.hits = quoted_once(hits, message.here)[:RECALLED]
         if self._documents is not None:
             consulted = await self._documents.consult(plan.query, message.readable, work.hits)
             if consulted is not None:

@@ -9,12 +9,14 @@ import typer
 
 from adapters import mcp_server
 from bot.app import App
-from bot.errors import ToolRefused
+from bot.errors import BadSettings, ToolRefused
 from bot.export import instant
 from bot.knowledge_cli import AsJson, Shell
 from bot.mcp_tools import PersonalTools
 from bot.settings import variable
 from memory.access import AccessToken
+
+MAKE_ONE = "Make a token with `oboete mcp issue --user NAME`."
 
 mcp_cli = typer.Typer(
     help="Serve the memory to MCP clients, over standard input and output.",
@@ -34,10 +36,7 @@ def mcp(ctx: typer.Context) -> None:
 async def _serve(app: App, shell: Shell) -> None:
     token = app.settings.mcp_token.get_secret_value()
     if not token:
-        raise ToolRefused(
-            f"{variable('mcp_token')} is not set.",
-            fix="Make a token with `oboete mcp issue --user NAME`.",
-        )
+        raise BadSettings(f"{variable('mcp_token')} is not set.", fix=MAKE_ONE)
     tools = PersonalTools(
         app.access,
         app.memory,
@@ -45,7 +44,12 @@ async def _serve(app: App, shell: Shell) -> None:
         lambda person: app.readable(person, None),
         token,
     )
-    await tools.person()
+    try:
+        await tools.person()
+    except ToolRefused as error:
+        raise BadSettings(
+            f"The token in {variable('mcp_token')} is not valid (any more).", fix=MAKE_ONE
+        ) from error
     await mcp_server.serve(tools, version("oboete"))
 
 

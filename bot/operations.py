@@ -52,9 +52,9 @@ class Operations:
     database: Database
     clock: Clock
 
-    async def statistics(self) -> Statistics:
-        """Counts over the whole installation."""
-        return await self.database.read(lambda s: statistics.gather(s, self.clock()))
+    async def statistics(self, workspace: tuple[str, str] | None = None) -> Statistics:
+        """Counts over the whole installation, or over one workspace (platform, tenant)."""
+        return await self.database.read(lambda s: statistics.gather(s, self.clock(), workspace))
 
     async def take(self, message: IncomingMessage, say: Translator) -> Reply | None:
         """The reply to what is asked of operations in plain words: reminders; else None."""
@@ -67,7 +67,10 @@ class Operations:
     async def _admin(self, request: Request) -> Reply:
         if request.argument.lower() != "stats":
             return private(request.say("There is one thing to see: {command}", command="stats"))
-        return private(told(await self.statistics(), request.say))
+        actor = request.actor
+        # how much is said elsewhere is nothing for who administers one workspace
+        workspace = None if actor.everywhere else actor.workspace
+        return private(told(await self.statistics(workspace), request.say))
 
 
 @dataclass(frozen=True, slots=True)

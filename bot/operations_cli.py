@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+import migrations
 from bot import app as application
 from bot.app import App
 from bot.export import instant
@@ -22,6 +23,7 @@ from memory.backup import RestoreRefused
 from memory.forgetting import Receipt
 from memory.store import job_runs
 from memory.store.database import Database
+from memory.store.tombstones import Ledger
 from memory.transfer import BadExport, Imported
 
 FAILED = 1
@@ -83,11 +85,18 @@ def _register_jobs(cli: typer.Typer, terminal: Terminal) -> None:
             terminal.show_json(data)
             return
         for name, moment in data["next"].items():
-            terminal.show(f"next {moment}  {name}")
+            terminal.show(f"next {_second(moment)}  {name}")
         for run in data["runs"]:
             counts = " ".join(f"{key}={value}" for key, value in run["counts"].items() if value)
             outcome = run["outcome"] or "running, or cut short"
-            terminal.show(f"last {run['started_at']}  {run['job']}: {outcome} {counts}".rstrip())
+            terminal.show(
+                f"last {_second(run['started_at'])}  {run['job']}: {outcome} {counts}".rstrip()
+            )
+
+
+def _second(moment: str) -> str:
+    """RFC 3339, to the second."""
+    return f"{moment[:19]}Z"
 
 
 def _register_rounds(cli: typer.Typer, terminal: Terminal) -> None:
@@ -155,7 +164,7 @@ def _register_backups(cli: typer.Typer, terminal: Terminal) -> None:
     ) -> None:
         """Restore a backup into an empty place, without what was forgotten since."""
         settings = terminal.settings()
-        receipt, problems = asyncio.run(_restore(settings, source, ledger))
+        receipt, problems = _restore(settings, source, ledger)
         data = {"facts": receipt.facts, "messages": receipt.messages, "problems": problems}
         if as_json:
             terminal.show_json(data)
@@ -171,25 +180,29 @@ def _register_backups(cli: typer.Typer, terminal: Terminal) -> None:
             raise typer.Exit(FAILED)
 
 
-async def _restore(
-    settings: Settings, source: Path, ledger: Path | None
-) -> tuple[Receipt, list[str]]:
+def _restore(settings: Settings, source: Path, ledger: Path | None) -> tuple[Receipt, list[str]]:
     """Raises RestoreRefused, StoreUnavailable or SchemaMismatch."""
     unopened = Database(settings.url)
-    target = unopened.path
+    address, target = unopened.url, unopened.path
     unopened.close()
     if target is None:
         raise RestoreRefused("Only a SQLite file can be restored; use pg_restore for PostgreSQL.")
-    await asyncio.to_thread(backup.restore, source, target, ledger or target.parent)
-    database, held = await asyncio.to_thread(application.open_database, settings)
+    folder = ledger or target.parent
+    with backup.restoring(source, target, folder) as partial:
+        beside = address.set(database=str(partial))
+        return asyncio.run(_without_forgotten(Database(str(beside)), Ledger(folder)))
+
+
+async def _without_forgotten(database: Database, held: Ledger) -> tuple[Receipt, list[str]]:
+    """Take out again what was forgotten since; gives how much, and what `prove` finds."""
     try:
+        await asyncio.to_thread(migrations.upgrade, database.engine)
         now = application.system_clock()
         receipt = await database.write(lambda s: backup.reapply(s, held, now))
         await database.checkpoint()
-        problems = await database.read(lambda s: list(backup.prove(s, held)))
+        return receipt, await database.read(lambda s: list(backup.prove(s, held)))
     finally:
         await asyncio.to_thread(database.close)
-    return receipt, problems
 
 
 def _register_transfer(cli: typer.Typer, terminal: Terminal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memory.analysis import question
+from memory.analysis import asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,12 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         (_PLEASE + r"(?:undo(?: that| it)?|take that back)" + _END, "undo"),
         (r"^(?:取り消して?|取消|元に戻して)" + _JA_PLEASE + _END, "undo"),
+        (_PLEASE + r"(?:help(?: me)?|what can you do[?？]?)" + _END, "help"),
+        (
+            r"^(?:ヘルプ|使い方(?:は|を教えて)?|(?:何|なに)が(?:できる|できます|出来ます)(?:の|か)?)[?？]?"
+            + _END,
+            "help",
+        ),
         (_PLEASE + r"export (?:my|all my) (?:data|facts|memories|memory)" + _END, "export"),
         (
             r"^(?:私の)?(?:データ|記憶)を(?:書き出して|エクスポートして)" + _JA_PLEASE + _END,
@@ -68,6 +74,15 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"^(?:それは?|いや、?)?(?:違う|違います|間違い(?:です)?)(?:よ|ね)?[、。,.\s]+(?P<rest>.+?)(?:です|だよ|だ)?"
             + _END,
             "correct",
+        ),
+        (  # a whole sentence takes the place of what was wrong by what it is about
+            r"^(?:no,?\s+)?that(?:'|’)?s (?:wrong|not right|incorrect)[,.;:]\s*"
+            r"(?P<rest>(?:I|my|we|our)\b.+)$",
+            "remember",
+        ),
+        (
+            r"^(?:覚えて|記憶して|憶えて)(?:おいて)?" + _JA_PLEASE + r"[、。,:：\s]++(?P<rest>.+)$",
+            "remember",
         ),
         (
             _PLEASE
@@ -148,4 +163,4 @@ def _without_closing(text: str) -> str:
 
 def _asks(text: str) -> bool:
     """True for questions: "Do you remember my name?" and 覚えてる？ order nothing."""
-    return text.rstrip().endswith(("?", "？")) and question(text).is_question
+    return text.rstrip().endswith(("?", "？")) and asks(text)

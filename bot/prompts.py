@@ -102,8 +102,8 @@ def _reference(number: int, hit: Hit, asker: Person, zone: ZoneInfo) -> str:
     if hit.chunk is not None:
         who = label(hit.chunk, translator("en"))
     until = ""
-    if hit.fact is not None and hit.fact.valid_until is not None:
-        until = f" (until {hit.fact.valid_until.astimezone(zone).date().isoformat()})"
+    if hit.fact is not None and hit.fact.held_until is not None:
+        until = f" (until {hit.fact.held_until.astimezone(zone).date().isoformat()})"
     return f"[{number}] {day}, {inert(who)}: {fence(hit.text)}{until}"
 
 

@@ -54,6 +54,9 @@ def quotable(
     live?" not by a name, however alike the words are. One that asks about a time in the past
     (`window`) is answered by what held then, whether or not it still does.
     """
+    if window is not None and asks_what_happened(asked, text):
+        events = [hit for hit in hits if _happened(hit, asked, asker, window)][:LISTED]
+        return sorted(events, key=lambda hit: _began(hit.fact) if hit.fact else hit.said_at)
     relevant = [
         hit for hit in hits if hit.evidence >= RELEVANT and _answers(hit, asked, asker, window)
     ]
@@ -75,6 +78,40 @@ def asks_for_all(asked: Question, text: str) -> bool:
     return len(words) <= 1
 
 
+def asks_what_happened(asked: Question, text: str) -> bool:
+    """True for "what did I do yesterday?" and 先月何があった？, which give only a time."""
+    if asked.attribute is not None:
+        return False
+    terms = [term for term in query_terms(text).exact if not is_spelling(term)]
+    return all(term.isdecimal() or term in _OPEN for term in terms)
+
+
+_OPEN = frozenset(
+    term
+    for words in (
+        "January February March April May June July August September October November December",
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+        "yesterday today this last month week year day weekend night morning evening afternoon ago",
+        "do happen happened go going say said tell told talk talked",
+        "昨日 今日 一昨日 今朝 昨夜 今週 先週 先々週 今月 先月 先々月 今年 去年 昨年 一昨年",
+        "週末 月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日 年 月 日 週 週間 前",
+        "出来事 こと 話 話す 言う する ある",
+    )
+    for word in words.split()
+    for term in query_terms(word).exact
+    if not is_spelling(term)
+)
+"""Terms that leave open what is asked for, but when."""
+
+
+def _happened(hit: Hit, asked: Question, asker: Person, window: Window) -> bool:
+    """True for a fact that says what somebody did then: the asker, when they ask about that."""
+    fact = hit.fact
+    if fact is None or fact.attribute is not None or not _held(fact, window):
+        return False
+    return asked.about != SELF or asker in (fact.subject, fact.speaker)
+
+
 def _answers(hit: Hit, asked: Question, asker: Person, window: Window | None) -> bool:
     if hit.fact is None:
         return True
@@ -82,8 +119,10 @@ def _answers(hit: Hit, asked: Question, asker: Person, window: Window | None) ->
         return False  # "Where do I live?" is not answered by where somebody else lives
     if window is not None and asked.time is Tense.PAST and hit.fact.attribute is not None:
         return _held(hit.fact, window) and asked.fits(hit.fact.attribute)
+    if hit.fact.attribute is None and hit.fact.superseded_by is None:
+        return True  # what happened once, or is no value that another could replace
     past = hit.fact.superseded_by is not None or hit.fact.valid_until is not None
-    if past != (asked.time is Tense.PAST) and (past or hit.fact.attribute is not None):
+    if past != (asked.time is Tense.PAST):
         return False
     return asked.fits(hit.fact.attribute)
 
@@ -91,8 +130,13 @@ def _answers(hit: Hit, asked: Question, asker: Person, window: Window | None) ->
 def _held(fact: Fact, window: Window) -> bool:
     """True when the fact was so at some time in the window."""
     start, end = window
-    began = fact.valid_from or fact.said_at
-    return began < end and (fact.valid_until is None or fact.valid_until > start)
+    if fact.valid_from is None and fact.valid_until is None and fact.attribute is None:
+        return start <= fact.said_at < end  # when it happened is not known: when it was said
+    return _began(fact) < end and (fact.valid_until is None or fact.valid_until > start)
+
+
+def _began(fact: Fact) -> datetime:
+    return fact.valid_from or fact.said_at
 
 
 def without_model(
@@ -106,7 +150,7 @@ def without_model(
     elif asked.is_question:
         lines.append(say("I know nothing about that."))
     elif asked.is_talk and not lines:
-        lines.append(say("Hello! Tell me something to remember, or ask me about it."))
+        lines.append(say("I am here: tell me something to remember, or ask me about it."))
     elif not lines:
         lines.append(say("I have no language model, so I only remember and find. I found nothing."))
     return Reply("\n".join(lines))
@@ -127,9 +171,9 @@ def quote(hit: Hit, reader: Reader) -> str:
     text = " ".join(hit.text.split())
     day = reader.say.date(hit.said_at, reader.time_zone)
     fact: Fact | None = hit.fact
-    if fact is not None and fact.valid_until is not None:
-        end = reader.say.date(fact.valid_until, reader.time_zone)
-        day = f"{day}, {reader.say('until {day}', day=end)}"
+    if fact is not None and fact.held_until is not None:
+        end = reader.say.date(fact.held_until, reader.time_zone)
+        day = reader.say(", ").join((day, reader.say("until {day}", day=end)))
     return reader.say("“{text}” ({who}, {day})", text=text, who=_who(hit, reader), day=day)
 
 

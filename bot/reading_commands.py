@@ -8,10 +8,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot import export
-from bot.command_registry import REGISTRY, Request, Run, join_lines, line, private
+from bot.citing import label
+from bot.command_registry import (
+    REGISTRY,
+    Request,
+    Run,
+    identifier,
+    join_lines,
+    line,
+    private,
+)
 from bot.extract import Extractor
 from bot.messages import FileReply, Reply
 from memory.long_term import LongTermMemory
+from memory.ports import Clock
 from memory.store.changes import Change, Entry
 from memory.types import Fact, Kind, Person
 
@@ -40,9 +50,10 @@ async def finish_reading(memory: LongTermMemory, extractor: Extractor, request: 
 class ReadingCommands:
     """Shows what is known, under the request's `readable`."""
 
-    def __init__(self, memory: LongTermMemory, extractor: Extractor) -> None:
+    def __init__(self, memory: LongTermMemory, extractor: Extractor, clock: Clock) -> None:
         self._memory = memory
         self._extractor = extractor
+        self._clock = clock
 
     def runs(self) -> dict[str, Run]:
         """What each command runs, by name."""
@@ -57,15 +68,21 @@ class ReadingCommands:
     async def _list(self, request: Request) -> Reply:
         note = await finish_reading(self._memory, self._extractor, request)
         person, readable = request.message.author.person, request.message.readable
-        known = await self._memory.facts_about(person, readable)
-        if not known:
+        everything = await self._memory.facts_about(person, readable, past=True)
+        if not everything:
             return private(join_lines(request.say("I know nothing about you yet."), note))
+        now = self._clock()
+        known = [fact for fact in everything if fact.is_current(now)]
+        past = [fact for fact in everything if not fact.is_current(now)]
         heading = request.say.plural(
             "I know {count} thing about you:", "I know {count} things about you:", len(known)
         )
-        names = await self._names(known, request)
+        before = request.say("What was so before:") if past else ""
+        names = await self._names(everything, request)
         lines = [line(fact, request, names) for fact in known]
-        return replace(private(join_lines(heading, *lines, note)), facts=tuple(known))
+        once = [line(fact, request, names) for fact in past]
+        told = join_lines(heading if known else "", *lines, before, *once, note)
+        return replace(private(told), facts=(*known, *past))
 
     async def _search(self, request: Request) -> Reply:
         if not request.argument:
@@ -106,7 +123,7 @@ class ReadingCommands:
         about_fact = _FACT.match(request.argument)
         if about_fact:
             return await self._why_fact(int(about_fact["number"]), request)
-        number = int(request.argument) if request.argument.isdecimal() else None
+        number = identifier(request.argument) if request.argument.isdecimal() else None
         asker, audience = request.message.author.person, request.message.here
         trace = await self._memory.trace(asker, audience, number)
         if trace is None:
@@ -114,6 +131,8 @@ class ReadingCommands:
         hits = trace.steps.get("hits", [])
         ids = [item["id"] for item in hits if item["kind"] == Kind.FACT.name.lower()]
         known = {f.id: f for f in await self._memory.facts_by_id(ids, request.message.readable)}
+        pieces = [item["id"] for item in hits if item["kind"] == Kind.CHUNK.name.lower()]
+        chunks = await self._memory.chunks_by_id(pieces, request.message.readable)
         # the query is made of words of the conversation: for those who can read that now
         shown = await self._memory.exchange(trace, request.message.readable)
         query = trace.steps.get("query") if shown is not None else ""
@@ -126,7 +145,9 @@ class ReadingCommands:
         for item in hits:
             mark = "✓" if item["used"] else "·"
             fact = known.get(item["id"]) if item["kind"] == "fact" else None
+            chunk = chunks.get(item["id"]) if item["kind"] == "chunk" else None
             text = fact.text if fact else f"{item['kind']} {item['id']}"
+            text = label(chunk, request.say) if chunk else text
             lines.append(f"{mark} {item['score']:+.2f} {text}")
         return private("\n".join(f"- {text}" for text in lines))
 

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from bot import schedules
-from bot.command_registry import Request, private
+from bot.command_registry import Request, acting, identifier, private
 from bot.errors import BotFault, PlatformRefused, PlatformUnavailable
 from bot.i18n import Translator, translator
 from bot.messages import EventKind, IncomingMessage, Reply, Surface
@@ -92,7 +92,9 @@ _CANCEL = re.compile(
     r"|リマインダー\s*#?(?P<ja_id>\d+)\s*(?:番)?(?:を|は)?(?:取り消し|キャンセル|削除|止め)\S*)[\s.。!！]*$",
     re.IGNORECASE,
 )
-_JA_TIDY = re.compile(r"^[\s、,。のにはを]+|(?<![\s、,。])[\s、,。]+$|(?:ということ|こと|の)?(?:を|も)?$")
+_JA_TIDY = re.compile(
+    r"^[\s、,。のにはを]+|(?<![\s、,。])[\s、,。]+$|(?:ということ|こと|の)?(?:を|も)?$"
+)
 _MOST_JOINTS = 8
 """More of them in a row are no joints."""
 _EN_TIDY = re.compile(r"^[\s,:;]*(?:(?:to|that|about)\b)?[\s,:;]*", re.IGNORECASE)
@@ -162,7 +164,8 @@ class Reminders:
             return await self._list(message, say)
         cancelled = _CANCEL.match(message.text)
         if cancelled is not None:
-            return await self._cancel(int(cancelled["id"] or cancelled["ja_id"]), message, say)
+            number = identifier(cancelled["id"] or cancelled["ja_id"])
+            return await self._cancel(number, message, say)
         zone = await self._time_zone(message)
         wanted = wish(message.text, self._clock(), zone)
         return None if wanted is None else await self._store(wanted, message, zone, say)
@@ -177,7 +180,7 @@ class Reminders:
             number = rest.strip().removeprefix("#")
             if not number.isdecimal():
                 return private(say("Which one? Give its number."))
-            return await self._cancel(int(number), message, say)
+            return await self._cancel(identifier(number), message, say)
         zone, now = await self._time_zone(message), self._clock()
         wanted = wish(request.argument, now, zone)
         wanted = wanted or wish(f"remind me {request.argument}", now, zone)
@@ -252,9 +255,9 @@ class Reminders:
         return Reply("\n".join(lines), private=True)
 
     async def _cancel(self, number: int, message: IncomingMessage, say: Translator) -> Reply:
-        author = message.author
+        actor = acting(message)
         gone = await self._database.write(
-            lambda s: reminders.cancel(s, number, author.person, is_admin=author.is_admin)
+            lambda s: reminders.cancel(s, number, actor.person, actor.administers)
         )
         text = say("Cancelled.") if gone else say("There is no such reminder of yours.")
         return Reply(text, private=True)

@@ -180,7 +180,8 @@ class Responder:
         if spoken is not None:
             command = f"{spoken.command} {spoken.argument}".strip()
             message = await as_of_now(message, recheck)
-            yield await self._commands.run(command, message, say, in_words=True)
+            speak = self._spoken(message, question(message.text), say)
+            yield await self._commands.run(command, message, speak, in_words=True)
             return
         if not message.text.strip():
             yield Reply(say("Tell me something, or ask me about what you told me."))
@@ -202,6 +203,15 @@ class Responder:
         """How to speak in the place; what only one person sees is theirs, not the place's."""
         chosen = None if message.private_reply else self._personas.get(message.here)
         return chosen or Persona()
+
+    def _spoken(self, message: IncomingMessage, asked: Question, say: Translator) -> Translator:
+        """Answers come in the language of the words, if there is a catalogue for it and the
+        place's persona speaks no other.
+        """
+        if self._persona(message).language:
+            return say
+        other = translator(asked.language)
+        return other if other.language == asked.language else say
 
     # -- hearing ---------------------------------------------------------------------------------
 
@@ -245,10 +255,8 @@ class Responder:
         keep: bool = True,
         recheck: Recheck | None = None,
     ) -> AsyncIterator[ReplyPart]:
-        fixed = bool(self._persona(message).language)
         asked = question(message.text)
-        speak = say if fixed else _in_language_of(asked, say)
-        work = Exchange(message, speak, asked, keep, recheck)
+        work = Exchange(message, self._spoken(message, asked, say), asked, keep, recheck)
         if work.asked.is_question:
             self._memory.embedding.foresee(message.text)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
@@ -367,9 +375,3 @@ class Responder:
             text=reply.text,
             sent_at=self._clock(),
         )
-
-
-def _in_language_of(asked: Question, say: Translator) -> Translator:
-    """Answers come in the language of the question, if there is a catalogue for it."""
-    other = translator(asked.language)
-    return other if other.language == asked.language else say

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
+from bot.citing import extent
 from bot.command_registry import Request, Run, private
 from bot.errors import PlatformRefused
 from bot.i18n import Translator
@@ -223,7 +224,7 @@ def _said(added: Added, base: KnowledgeBase, say: Translator) -> str:
         return say("it was removed from the knowledge base before, so I left it out.")
     if added.outcome is Outcome.UNCHANGED:
         return say("the knowledge base “{base}” has it already.", base=base.name)
-    pages = say.plural("{count} page", "{count} pages", source.pages)
+    pages = extent(source, say)
     if added.outcome is Outcome.REPLACED:
         return say("its new state is in “{base}” ({pages}).", base=base.name, pages=pages)
     return say("added to “{base}” ({pages}).", base=base.name, pages=pages)

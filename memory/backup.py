@@ -1,8 +1,9 @@
 """Backup and restore of a SQLite database, online and proven.
 
 A backup is a copy by SQLite's backup API: one consistent moment, while everything goes on. It is
-examined before it counts. A restore goes into an empty place, takes out again what was forgotten
-since (the ledger knows), and must then pass the same check as `oboete check`.
+examined before it counts. A restore goes into an empty place: a copy beside it, out of which is
+taken what was forgotten since (the ledger knows) and which must pass the same check as
+`oboete check`, moves there last.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def copy(database: Database, target: Path, position: int) -> None:
     """
     if database.path is None:
         raise BackupFailed("Only a SQLite file can be copied; use pg_dump for PostgreSQL.")
-    partial = target.with_name(target.name + ".partial")
+    partial = _partial(target)
     with translated():
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
@@ -101,8 +102,7 @@ def _copy(source: Path, target: Path, position: int) -> None:
                 (POSITION, str(position)),
             )
             copied.commit()
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
+    _sync_file(target)
 
 
 def _examine(path: Path) -> None:
@@ -112,8 +112,17 @@ def _examine(path: Path) -> None:
         raise BackupFailed(f"The copy is damaged: {said[0]}")
 
 
+def _partial(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
 def _side_files(path: Path) -> list[Path]:
     return [path.with_name(path.name + end) for end in ("-journal", "-wal", "-shm")]
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
@@ -135,35 +144,95 @@ def rotate(folder: Path, keep: int) -> list[Path]:
 # -- restoring -----------------------------------------------------------------------------------
 
 
-def restore(backup: Path, target: Path, ledger_folder: Path) -> None:
-    """Copy a backup into an empty place, with the ledger and its key beside it.
+@contextmanager
+def restoring(backup: Path, target: Path, ledger_folder: Path) -> Iterator[Path]:
+    """A copy of a backup beside the empty place `target`, to be brought up to date in the block.
+
+    Only when the block ends well does it move into place, behind the ledger and its key, as the
+    last step: whatever stands under the name `target` has had taken out what was forgotten. An
+    error leaves nothing. Neither does a killed process, but for a `.partial` file that nobody
+    opens and that the next restore replaces.
 
     Raises RestoreRefused when something is there already, when the backup is none, or when
-    there is no ledger: without it, what was forgotten would come back.
+    there is no ledger: without it, what was forgotten would come back. Raises StoreUnavailable
+    for a full disk and the like.
     """
+    _require_room(backup, target, ledger_folder)
+    partial = _partial(target)
+    left = (partial, *_side_files(partial))
+    try:
+        with translated():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for file in left:
+                file.unlink(missing_ok=True)
+            _copy_file(backup, partial)
+        _require_backup(partial, backup)
+        yield partial
+        with translated():
+            _close_journal(partial)
+            for name in LEDGER_FILES:
+                _put_beside(ledger_folder / name, target.parent / name)
+            os.replace(partial, target)
+            _sync_folder(target.parent)
+    finally:
+        for file in left:
+            file.unlink(missing_ok=True)
+
+
+def _require_room(backup: Path, target: Path, ledger_folder: Path) -> None:
     if target.exists():
         raise RestoreRefused(f"There is a database already: {target}")
     if not backup.is_file():
         raise RestoreRefused(f"There is no such backup: {backup}")
-    missing = [name for name in LEDGER_FILES[:1] if not (ledger_folder / name).is_file()]
-    if missing:
+    if not (ledger_folder / LEDGER_FILES[0]).is_file():
         raise RestoreRefused(
-            f"{ledger_folder} does not hold the ledger of what was forgotten ({missing[0]});"
+            f"{ledger_folder} does not hold the ledger of what was forgotten ({LEDGER_FILES[0]});"
             " name its folder with --ledger."
         )
-    with translated():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for name in LEDGER_FILES:
-            source, copied = ledger_folder / name, target.parent / name
-            if source.is_file() and source.absolute() != copied.absolute():
-                if copied.exists():
-                    raise RestoreRefused(f"There is a ledger already: {copied}")
-                shutil.copyfile(source, copied)
-                copied.chmod(0o600)
-        partial = target.with_name(target.name + ".partial")
-        shutil.copyfile(backup, partial)
-        partial.chmod(0o600)
-        os.replace(partial, target)
+    for name in LEDGER_FILES:
+        source, there = ledger_folder / name, target.parent / name
+        with translated():
+            # one that only lacks what was added since is what a killed restore left
+            if there.exists() and not (
+                source.is_file() and source.read_bytes().startswith(there.read_bytes())
+            ):
+                raise RestoreRefused(f"There is a ledger already: {there}")
+
+
+def _require_backup(copied: Path, backup: Path) -> None:
+    """Raises RestoreRefused for what is no whole database of Oboete."""
+    try:
+        with closing(sqlite3.connect(copied)) as opened:
+            said = str(opened.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.DatabaseError as error:
+        raise RestoreRefused(f"This is no backup: {backup} ({error})") from error
+    if said != "ok":
+        raise RestoreRefused(f"This backup is damaged: {backup} ({said})")
+    if not tables >= {"message", "key_value"}:
+        raise RestoreRefused(f"This is no backup of Oboete: {backup}")
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    target.touch(mode=0o600)
+    shutil.copyfile(source, target)
+
+
+def _close_journal(path: Path) -> None:
+    """Bring everything into the one file that is moved, and onto the disk."""
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("PRAGMA journal_mode = DELETE")
+    _sync_file(path)
+
+
+def _put_beside(source: Path, target: Path) -> None:
+    if not source.is_file() or source.absolute() == target.absolute():
+        return
+    partial = _partial(target)
+    partial.unlink(missing_ok=True)
+    _copy_file(source, partial)
+    _sync_file(partial)
+    os.replace(partial, target)
 
 
 def reapply(session: Session, ledger: Ledger, now: datetime) -> Receipt:

@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from memory.ports import Clock
-from memory.store import access_tokens, places
+from memory.store import access_tokens, places, reminders
 from memory.store.database import Database
 from memory.store.places import Place, Preferences
 from memory.types import Audience, Person, Readable
@@ -97,7 +97,14 @@ class Directory:
         return datetime.fromisoformat(said) if said else None
 
     async def deactivate(self, person: Person) -> None:
-        """The person left: their words stop being kept, their DM is closed, tokens are void."""
-        await self._database.write(lambda s: access_tokens.revoke_all(s, person))
+        """The person left: their words stop being kept, their DM is closed, tokens are void, and
+        nothing is posted for them any more.
+        """
+
+        def stop(session: Session) -> None:
+            access_tokens.revoke_all(session, person)
+            reminders.remove_for_person(session, person)
+
+        await self._database.write(stop)
         chosen = await self.preferences(person)
         await self.set_preferences(person, replace(chosen, paused=True))

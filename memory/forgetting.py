@@ -212,6 +212,7 @@ def forget_part_of_place(
         .limit(limit)
     ).all()
     if not rows:
+        reminders.remove_in(session, audience_id)
         return None
     said = [messages.to_message(row, audience) for row in rows]
     gone = {message.id for message in said}

@@ -35,6 +35,7 @@ from memory.store import (
     messages,
     places,
     reminders,
+    sources,
     summaries,
     tombstones,
     traces,
@@ -57,6 +58,7 @@ from memory.types import (
     Person,
     Readable,
     Ref,
+    SourceChunk,
     Span,
 )
 from memory.undoing import Undoing
@@ -309,6 +311,12 @@ class LongTermMemory:
         found = await self._database.read(lambda s: facts.get(s, ids, readable))
         return [found[id_] for id_ in sorted(found)]
 
+    async def chunks_by_id(
+        self, ids: Collection[int], readable: Readable
+    ) -> dict[int, SourceChunk]:
+        """Those of the pieces of documents that are readable, by id."""
+        return await self._database.read(lambda s: sources.chunks(s, ids, readable))
+
     async def facts_from(self, message_id: int, readable: Readable) -> list[Fact]:
         """Readable facts that a message supports."""
         return await self._database.read(lambda s: facts.supported_by(s, message_id, readable))
@@ -475,14 +483,19 @@ class LongTermMemory:
         """Store an answer and how it came about; gives the ids of the trace and of the reply.
 
         `reply` is stored as by `hear`, and `sources` are what it was made from. Without one,
-        only the trace is kept.
+        only the trace is kept, and without words when any source went while it was written.
         """
 
         def store(session: Session) -> tuple[int, int | None]:
-            heard = self._store(session, reply, findable=findable) if reply else None
+            kept, told, asked = reply, steps, message_id
+            if not lineage.all_left(session, sources):
+                kept, told = None, {k: v for k, v in steps.items() if k not in traces.WORDS}
+                question = [] if asked is None else [Ref(Kind.MESSAGE, asked)]
+                asked = asked if lineage.all_left(session, question) else None
+            heard = self._store(session, kept, findable=findable) if kept else None
             reply_id = heard.message.id if heard is not None else None
             trace_id = traces.add(
-                session, audience, asker, message_id, reply_id, steps, sources, self._clock()
+                session, audience, asker, asked, reply_id, told, sources, self._clock()
             )
             return trace_id, reply_id
 

@@ -60,7 +60,8 @@ class Remembering:
         completes in the same transaction: a crash repeats the extraction or none of it. Of one
         that was edited, deleted or forgotten meanwhile nothing is stored; its facts are missing
         from the outcome. `replacing` is a known fact that its owner says is wrong: the first
-        takes its place. `judge` is asked once about all pairs that words and guards leave open;
+        takes its place, unless that is in another place: what was said in private does not
+        show in public. `judge` is asked once about all pairs that words and guards leave open;
         without it, what is not certain stays apart.
         """
         vectors = await self._embedding.documents([fact.text for fact in new]) if new else []
@@ -74,7 +75,7 @@ class Remembering:
                 for fact, vector in zip(new, vectors, strict=True)
                 if not any(item.message_id in changed for item in fact.evidence)
             ]
-            if replacing is not None and outcome and outcome[0].fact.id != replacing.id:
+            if replacing is not None and outcome and _may_replace(outcome[0].fact, replacing):
                 facts.supersede(session, replacing, outcome[0].fact)
             extraction.finish(session, {m.id for m in extracted_from} - changed)
             return outcome, added
@@ -188,6 +189,10 @@ class Remembering:
             facts.supersede(session, decision.known, fact)
             return Remembered(fact, known=False, replaced=decision.known, said_in=said_in)
         return Remembered(fact, known=False, said_in=said_in)
+
+
+def _may_replace(new: Fact, wrong: Fact) -> bool:
+    return new.id != wrong.id and new.audience == wrong.audience
 
 
 def _exact(session: Session, new: NewFact) -> Fact | None:

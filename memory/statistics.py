@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Float, cast, func
+from sqlalchemy import ColumnElement, Float, cast, func
 from sqlmodel import Session, col, select
 
-from memory.store import extraction, inbox
-from memory.tables import EmbeddingQueueRow, FactRow, InboxRow, MessageRow, TraceRow
+from memory.store import audiences
+from memory.tables import (
+    EmbeddingQueueRow,
+    ExtractionRow,
+    FactRow,
+    InboxRow,
+    MessageRow,
+    TraceRow,
+)
 
 WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts over the whole installation. Shares are between 0 and 1; None without any."""
+    """Counts over an installation, or one workspace of it.
+
+    Shares are between 0 and 1; None without any.
+    """
 
     people: int
     """Who have said something that is kept."""
@@ -41,43 +53,48 @@ class Statistics:
     disliked: int
 
 
-def gather(session: Session, now: datetime) -> Statistics:
-    """Count everything."""
+def gather(session: Session, now: datetime, workspace: tuple[str, str] | None = None) -> Statistics:
+    """Count everything, or what is in the places of one workspace (platform, tenant)."""
     week = now - WEEK
-    facts = _count(session, FactRow)
-    recent = col(TraceRow.created_at) >= week
+    places = None if workspace is None else audiences.of_workspace(session, *workspace)
+    recent = [col(TraceRow.created_at) >= week, *_inside(TraceRow, places)]
     calls = cast(func.json_extract(col(TraceRow.steps), "$.calls"), Float)
     ms = cast(func.json_extract(col(TraceRow.steps), "$.ms"), Float)
-    average = session.execute(select(func.avg(calls), func.avg(ms)).where(recent)).one()
-    superseded = _count(session, FactRow, col(FactRow.superseded_by).is_not(None))
+    average = session.execute(select(func.avg(calls), func.avg(ms)).where(*recent)).one()
+    of_facts, said = _inside(FactRow, places), _inside(MessageRow, places)
+    answered = _inside(TraceRow, places)
+    superseded = _count(session, FactRow, *of_facts, col(FactRow.superseded_by).is_not(None))
+    facts = _count(session, FactRow, *of_facts)
     passing = _count(
         session,
         FactRow,
+        *of_facts,
         col(FactRow.superseded_by).is_(None),
         col(FactRow.valid_until).is_not(None),
     )
     return Statistics(
-        people=_distinct(session, col(MessageRow.author)),
-        places=_distinct(session, col(MessageRow.audience_id)),
-        messages=_count(session, MessageRow),
-        messages_this_week=_count(session, MessageRow, col(MessageRow.stored_at) >= week),
+        people=_distinct(session, col(MessageRow.author), *said),
+        places=_distinct(session, col(MessageRow.audience_id), *said),
+        messages=_count(session, MessageRow, *said),
+        messages_this_week=_count(session, MessageRow, *said, col(MessageRow.stored_at) >= week),
         facts=facts,
-        facts_this_week=_count(session, FactRow, col(FactRow.learned_at) >= week),
+        facts_this_week=_count(session, FactRow, *of_facts, col(FactRow.learned_at) >= week),
         facts_week_before=_count(
             session,
             FactRow,
+            *of_facts,
             col(FactRow.learned_at) >= week - WEEK,
             col(FactRow.learned_at) < week,
         ),
         superseded=superseded / facts if facts else None,
         passing=passing / facts if facts else None,
-        unread=extraction.count(session),
-        waiting=inbox.depth(session),
-        answers=_count(session, TraceRow),
+        unread=_count(session, ExtractionRow, *_inside(ExtractionRow, places)),
+        waiting=_count(session, InboxRow, *_waiting(workspace)),
+        answers=_count(session, TraceRow, *answered),
         calls_per_message=average[0],
         milliseconds=average[1],
-        liked=_count(session, TraceRow, col(TraceRow.rating) > 0),
-        disliked=_count(session, TraceRow, col(TraceRow.rating) < 0),
+        liked=_count(session, TraceRow, *answered, col(TraceRow.rating) > 0),
+        disliked=_count(session, TraceRow, *answered, col(TraceRow.rating) < 0),
     )
 
 
@@ -86,8 +103,22 @@ def _count(session: Session, table: type, *where: object) -> int:
     return int(session.exec(query.where(*where)).one())  # type: ignore[arg-type]
 
 
-def _distinct(session: Session, column: object) -> int:
-    return int(session.exec(select(func.count(func.distinct(column)))).one())
+def _distinct(session: Session, column: object, *where: object) -> int:
+    query = select(func.count(func.distinct(column)))
+    return int(session.exec(query.where(*where)).one())  # type: ignore[arg-type]
+
+
+def _inside(table: Any, places: Collection[int] | None) -> tuple[ColumnElement[bool], ...]:
+    return () if places is None else (col(table.audience_id).in_(places),)
+
+
+def _waiting(workspace: tuple[str, str] | None) -> tuple[object, ...]:
+    """Events that are not handled yet."""
+    waiting = col(InboxRow.done_at).is_(None)
+    if workspace is None:
+        return (waiting,)
+    platform, tenant = workspace
+    return (waiting, InboxRow.platform == platform, InboxRow.tenant == tenant)
 
 
 def last_inbound(session: Session) -> dict[str, float]:

@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from memory import records
 from memory.errors import MemoryFault
-from memory.store import audiences, facts, messages, places, tombstones
+from memory.store import audiences, facts, lineage, messages, places, tombstones
 from memory.store.messages import Change
 from memory.store.tombstones import Ledger
 from memory.tables import AudienceRow, FactRow, MessageRow, PersonRow, PlaceRow
@@ -82,7 +82,8 @@ def lines(session: Session, platform: str, tenant: str, now: datetime) -> Iterat
             select(MessageRow).where(col(MessageRow.id).in_(part)).order_by(col(MessageRow.id))
         ).all()
         names = audiences.names(session, [row.audience_id for row in rows])
-        yield from (_message(row, names[row.audience_id]) for row in rows)
+        for row in rows:
+            yield _message(row, names[row.audience_id]) | _made_from(session, row)
     for part in _ids(session, FactRow, ids):
         known = facts.get(session, part, here)
         yield from (_fact(session, known[id_]) for id_ in sorted(known))
@@ -129,6 +130,14 @@ def _message(row: MessageRow, audience: Audience) -> Line:
     }
 
 
+def _made_from(session: Session, row: MessageRow) -> Line:
+    """What a reply was made from: it goes with that, and is read only where that is."""
+    if row.role != Role.ASSISTANT.value or row.id is None:
+        return {}
+    refs = lineage.sources(session, row.id)
+    return {"made_from": [{"kind": ref.kind.name.lower(), "id": ref.id} for ref in refs]}
+
+
 def _fact(session: Session, fact: Any) -> Line:
     row = session.get_one(FactRow, fact.id)
     return {
@@ -171,6 +180,7 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
     message_ids: dict[int, int] = {}
     fact_ids: dict[int, int] = {}
     superseded: list[tuple[int, int]] = []
+    replies: list[tuple[int, Line]] = []
     for number, line in enumerate(given, start=1):
         try:
             if number == 1:
@@ -183,7 +193,8 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
                 person = Person.parse(line["person"])
                 places.set_preferences(session, person, places.Preferences(**kept))
             elif line["type"] == "message":
-                _take_message(session, line, ledger, now, message_ids, done)
+                if _take_message(session, line, ledger, now, message_ids, done):
+                    replies.append((message_ids[line["id"]], line))
             elif line["type"] == "fact":
                 _take_fact(session, line, now, message_ids, fact_ids, done)
                 if line["superseded_by"] is not None:
@@ -192,13 +203,20 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
                 raise BadExport(f"Line {number}: unknown type {line['type']!r}")
         except (KeyError, TypeError, ValueError) as error:
             raise BadExport(f"Line {number} cannot be read: {error!r}") from error
+    _take_lineages(session, replies, {"message": message_ids, "fact": fact_ids})
+    _take_superseded(session, superseded, fact_ids)
+    return done
+
+
+def _take_superseded(
+    session: Session, superseded: Iterable[tuple[int, int]], fact_ids: Mapping[int, int]
+) -> None:
     for old, new in superseded:
         if old in fact_ids and new in fact_ids:
             row = session.get_one(FactRow, fact_ids[old])
             row.superseded_by = fact_ids[new]
             session.add(row)
     session.flush()
-    return done
 
 
 def _expect_header(line: Mapping[str, Any]) -> None:
@@ -215,7 +233,8 @@ def _take_message(
     now: datetime,
     ids: dict[int, int],
     done: Imported,
-) -> None:
+) -> bool:
+    """True for a new reply, whose words may stay only with what it was made from."""
     audience = Audience.parse(line["audience"])
     named = (
         ledger.digest(audience, line["platform_id"], line["revision"]),
@@ -223,7 +242,7 @@ def _take_message(
     )
     if tombstones.exists(session, *named):
         done.forgotten += 1
-        return
+        return False
     new = NewMessage(
         platform_id=line["platform_id"],
         audience=audience,
@@ -242,12 +261,43 @@ def _take_message(
     ids[line["id"]] = stored.id
     if change is not Change.NEW:
         done.known += 1
-        return
+        return False
     if line["expired"]:
         session.get_one(MessageRow, stored.id).expired = True
     audience_id = audiences.ensure_id(session, audience)
     records.index_new(session, audience_id, Ref(Kind.MESSAGE, stored.id), now)
     done.messages += 1
+    return new.role is Role.ASSISTANT
+
+
+def _take_lineages(
+    session: Session,
+    replies: Iterable[tuple[int, Line]],
+    ids: Mapping[str, Mapping[int, int]],
+) -> None:
+    for reply_id, line in replies:
+        try:
+            _take_lineage(session, reply_id, line, ids)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise BadExport(f"Message {line['id']} cannot be read: {error!r}") from error
+
+
+def _take_lineage(
+    session: Session, reply_id: int, line: Mapping[str, Any], ids: Mapping[str, Mapping[int, int]]
+) -> None:
+    """Note what a reply was made from. One made from something that was forgotten, or that no
+    export holds (documents), loses its words: nothing would ever take them out.
+    """
+    made_from = [
+        Ref(Kind[item["kind"].upper()], ids.get(item["kind"], {}).get(item["id"], 0))
+        for item in line.get("made_from", [{"kind": "message", "id": 0}])
+    ]
+    if lineage.all_left(session, made_from):
+        lineage.add(session, reply_id, made_from)
+        return
+    messages.rewrite(session, reply_id, "")
+    audience_id = audiences.ensure_id(session, Audience.parse(line["audience"]))
+    records.unindex(session, audience_id, Ref(Kind.MESSAGE, reply_id))
 
 
 def _take_fact(

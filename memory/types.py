@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -257,6 +257,11 @@ class Fact:
     speaker_name: str = field(default="", compare=False)
     """As the speaker was called when they said it; empty when the message is gone."""
 
+    @property
+    def held_until(self) -> datetime | None:
+        """The last moment at which it held: of "yesterday" that day, not the midnight after it."""
+        return None if self.valid_until is None else self.valid_until - timedelta(microseconds=1)
+
     def is_current(self, now: datetime) -> bool:
         """True when nothing superseded it and its interval holds at `now` (UTC)."""
         return self.superseded_by is None and (self.valid_until is None or now < self.valid_until)
@@ -279,6 +284,8 @@ class SourceChunk:
     """Heading path, outermost first."""
     page: int | None
     """1-based, where the format has pages."""
+    digest: bytes
+    """SHA-256 of the whole file: the same in every base that has it."""
     added_at: datetime
     permalink: str | None = None
 

@@ -74,9 +74,11 @@ _NEGATION: Final = re.compile(
     _FLAGS,
 )
 _PAST: Final = re.compile(
-    r"\b(?:used\ to|was|were|did|didn't|had|went|once|formerly|previously|yesterday|ago|last\ (?:night|week|month|year|\w+day)|back\ then|\w{3,}ed)\b".replace(
-        r"\ ", r"\s"
-    ),
+    r"\b(?:used\ to|was|were|did|didn't|had|went|once|formerly|previously|yesterday|ago|last\ (?:night|week|month|year|\w+day)|back\ then|\w{3,}ed"
+    # irregular forms that are nothing but past, and end no value as "got" and "became" begin one
+    r"|ate|bought|broke|brought|built|caught|came|drank|drove|fell|flew|forgot|fought|gave|heard"
+    r"|knew|lost|met|paid|ran|rode|said|saw|sent|sold|spent|spoke|stole|swam|taught|thought|told"
+    r"|wore|won|wrote)\b".replace(r"\ ", r"\s"),
     _FLAGS,
 )
 # "is allowed", "has moved": what holds now, in spite of the -ed.

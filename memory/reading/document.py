@@ -20,6 +20,11 @@ class MediaType(StrEnum):
     CSV = "text/csv"
     TEXT = "text/plain"
 
+    @property
+    def has_pages(self) -> bool:
+        """True where people cite pages or slides by their numbers; elsewhere sections."""
+        return self in {MediaType.PDF, MediaType.PPTX}
+
 
 class Concern(StrEnum):
     """Stable codes for what was left out of a document that could be read otherwise."""

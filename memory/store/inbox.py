@@ -73,6 +73,14 @@ def claim(session: Session, keys: Sequence[str], event_id: int, now: datetime) -
     return True
 
 
+def was_deleted(session: Session, key: str) -> bool:
+    """True when a deletion was handled of the message whose claim begins with `key`."""
+    found = session.exec(
+        select(ClaimRow.key).where(col(ClaimRow.key).startswith(key, autoescape=True)).limit(1)
+    ).first()
+    return found is not None
+
+
 def note_reply(session: Session, event_id: int, reply_ref: str) -> None:
     """Remember where the answer is being written."""
     session.execute(

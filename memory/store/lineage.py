@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, insert, select
+from sqlalchemy import Integer, bindparam, func, insert, select
 from sqlmodel import Session, col
 
 from memory.store import audiences
@@ -55,6 +55,26 @@ def closed(
 def places(session: Session, refs: Collection[Ref]) -> Readable:
     """The places of the records, and of all that they were made from."""
     return Readable(frozenset(audiences.names(session, _places(session, refs)).values()))
+
+
+def all_left(session: Session, refs: Collection[Ref]) -> bool:
+    """True while each of the records is still there, with words in it."""
+    connection = session.connection()
+    for kind, table in _ROWS:
+        ids = {ref.id for ref in refs if ref.kind is kind}
+        left = select(func.count()).where(table.id.in_(ids), table.text != "")
+        if ids and connection.execute(left).scalar_one() < len(ids):
+            return False
+    return True
+
+
+def sources(session: Session, reply_id: int) -> list[Ref]:
+    """What a reply was made from directly."""
+    made_from = select(col(LineageRow.source)).where(
+        col(LineageRow.derived) == Ref(Kind.MESSAGE, reply_id).key
+    )
+    keys = session.connection().execute(made_from).scalars()
+    return [Ref.from_key(key) for key in sorted(keys)]
 
 
 def _places(session: Session, refs: Collection[Ref]) -> set[int]:

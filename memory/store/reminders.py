@@ -177,6 +177,11 @@ def remove_for_person(
     return len(session.execute(theirs.returning(col(ReminderRow.id))).scalars().all())
 
 
+def remove_in(session: Session, audience_id: int) -> None:
+    """Delete what anybody had asked for in a place, also by a command that is no message there."""
+    session.execute(delete(ReminderRow).where(col(ReminderRow.audience_id) == audience_id))
+
+
 def remove_for_message(session: Session, audience: Audience, message_key: str) -> int:
     """Delete what a message had asked for, because that message is gone. Counts them."""
     gone = session.execute(

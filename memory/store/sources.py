@@ -256,6 +256,7 @@ def chunks(session: Session, ids: Iterable[int], readable: Readable) -> dict[int
             title=source.title,
             headings=tuple(chunk.headings),
             page=chunk.page,
+            digest=source.digest,
             added_at=source.added_at,
             permalink=source.permalink,
         )

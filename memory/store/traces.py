@@ -15,6 +15,9 @@ from memory.store.facts import LARGEST_ID
 from memory.tables import LineagePlaceRow, LineageRow, TraceRow
 from memory.types import Audience, Kind, Person, Ref
 
+WORDS = frozenset({"query", "searches"})
+"""The steps that hold words of the conversation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

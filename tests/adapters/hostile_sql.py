@@ -77,6 +77,12 @@ REFUSED = (
     "SELECT * FROM other.orders",
     "SELECT * FROM secrets",
     "SELECT 'pg_shadow'::regclass",
+    # names that WITH defines elsewhere than where they are used
+    "WITH secrets AS (SELECT * FROM secrets) SELECT * FROM secrets",
+    "SELECT * FROM (WITH secrets AS (SELECT 1 AS a) SELECT a FROM secrets) x, secrets",
+    "SELECT * FROM secrets WHERE 1 IN (WITH secrets AS (SELECT 1 AS a) SELECT a FROM secrets)",
+    "WITH a AS (SELECT * FROM secrets), secrets AS (SELECT 1 AS b) SELECT * FROM a",
+    'WITH "SECRETS" AS (SELECT 1 AS a) SELECT * FROM secrets',
     # endless
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
     "SELECT * FROM orders a, orders b, orders c, orders d, orders e, orders f, orders g, orders h,"

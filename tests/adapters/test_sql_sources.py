@@ -30,6 +30,8 @@ PLAIN = (
     "SELECT customer, SUM(amount) AS total FROM orders GROUP BY customer ORDER BY total DESC",
     "SELECT c.name, avg(o.amount) FROM orders o JOIN customers c ON o.customer = c.name GROUP BY 1",
     "WITH big AS (SELECT * FROM orders WHERE amount > 3) SELECT max(amount) FROM big",
+    "WITH a AS (SELECT * FROM orders), b AS (SELECT * FROM a) SELECT count(*) FROM a, b",
+    "SELECT * FROM (WITH a AS (SELECT 1 AS n) SELECT n FROM a) x, orders WHERE n = id",
     "SELECT round(avg(amount), 2) FROM orders WHERE customer LIKE '%a%' -- remark",
     "SELECT CASE WHEN amount > 3 THEN '大' ELSE '小' END AS 種類, count(*) FROM orders GROUP BY 1",
     "SELECT customer, rank() OVER (ORDER BY amount DESC) FROM orders",

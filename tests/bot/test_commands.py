@@ -287,3 +287,20 @@ async def test_times_are_shown_where_the_reader_is(desk: Desk) -> None:
     assert desk.mind.clock() - timedelta(hours=10, minutes=1) == desk.mind.clock().replace(
         hour=12, minute=0
     )
+
+
+async def test_a_correction_in_private_does_not_show_in_public(desk: Desk) -> None:
+    here: dict[str, Any] = {
+        "audience": GENERAL,
+        "readable": Readable.of(GENERAL),
+        "surface": Surface.PUBLIC,
+        "conversation": "general",
+    }
+    await desk.say("I live in Kyoto", **here)
+    asked = await desk.say("Where do I live?")
+    assert "Kyoto" in asked.text
+    await desk.say("that's wrong, it's Zanzibarqx")
+    public = await desk.mind.memory.facts_about(TARO, Readable.of(GENERAL))
+    assert [(fact.text, fact.valid_until) for fact in public] == [("I live in Kyoto", None)]
+    alone = await desk.say("Where do I live?")
+    assert "Zanzibarqx" in alone.text

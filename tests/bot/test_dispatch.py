@@ -12,7 +12,7 @@ import pytest
 from bot import dispatch
 from bot.dispatch import Dispatcher, claim_key
 from bot.errors import PlatformRefused
-from bot.messages import InboxEvent, IncomingMessage, Reply, ReplyStream
+from bot.messages import EventKind, InboxEvent, IncomingMessage, Reply, ReplyStream
 from bot.ports import Platform
 from memory.errors import StoreUnavailable
 from memory.types import Readable
@@ -45,12 +45,15 @@ class FakePlatform:
         self.attempts.append(event.attempts)
         if self.fail:
             raise self.fail.pop(0)
-        text = event.payload["text"]
+        text = event.payload.get("text", "")
         if text in self.ignored:
             return None
         person = HANAKO if event.payload.get("who") == "hanako" else TARO
         message_id = event.payload.get("id", event.delivery)
-        return self._desk.incoming(text, person, message_id=message_id, event_id=event.delivery)
+        kind = EventKind(event.payload.get("kind", "message"))
+        return self._desk.incoming(
+            text, person, message_id=message_id, event_id=event.delivery, kind=kind
+        )
 
     async def still_readable(self, message: IncomingMessage, places: Any) -> Readable:
         return message.readable
@@ -133,6 +136,21 @@ async def test_a_redelivery_and_a_twin_are_answered_once(
         await settled(dispatcher)
     assert len(platform.delivered) == 1
     assert outcomes(desk) == {"d1": "answered", "d2": "duplicate"}
+
+
+@pytest.mark.parametrize("kind", ["message", "edit"])
+async def test_a_message_that_comes_after_its_deletion_is_not_kept(
+    desk: Desk, dispatcher: Dispatcher, platform: FakePlatform, kind: str
+) -> None:
+    async with running(dispatcher, platform):
+        await commit(dispatcher, "gone", "", id="m1", kind="delete", lane="two")
+        await settled(dispatcher)
+        await commit(dispatcher, "late", "I like Zanzibarqx", id="m1", kind=kind)
+        await commit(dispatcher, "other", "I like tea", id="m11")
+        await settled(dispatcher)
+    assert await desk.mind.memory.find_message(TARO_DM, "m1") is None
+    assert await desk.mind.memory.find_message(TARO_DM, "m11") is not None
+    assert [text for text, _ in platform.delivered] == ["I like tea"]
 
 
 async def test_messages_of_a_conversation_are_answered_in_order(

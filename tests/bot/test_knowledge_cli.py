@@ -159,5 +159,16 @@ def test_tokens_are_shown_once_and_revoked(home: Path) -> None:
     assert (token["person"], token["label"]) == ("console:local:taro", "editor")
     assert secret.encode() not in (home / "data" / "oboete.db").read_bytes()
     oboete(home, "mcp", "revoke", str(token["id"]))
-    assert "not valid" in oboete(home, "mcp", code=1, OBOETE_MCP_TOKEN=secret)
-    assert "OBOETE_MCP_TOKEN is not set" in oboete(home, "mcp", code=1)
+    refused = oboete(home, "mcp", code=2, OBOETE_MCP_TOKEN=secret)
+    assert secret not in refused
+    assert "token in OBOETE_MCP_TOKEN is not valid (any more). Make a token with" in refused
+    assert "OBOETE_MCP_TOKEN is not set. Make a token with" in oboete(home, "mcp", code=2)
+
+
+def test_a_new_base_says_when_administrators_alone_can_read_it(home: Path) -> None:
+    told = oboete(home, "ingest", "docs/handbook.md", "--base", "closed")
+    assert "handbook.md: added, 1 section, 1 chunk" in told  # Markdown has no pages
+    assert "1 section, 1 chunk" in oboete(home, "sources", "list")
+    assert "Administrators alone read it" in told
+    told = oboete(home, "ingest", "docs/handbook.md", "--base", "mine", "--channel", "@taro")
+    assert told.endswith("Base mine is readable in console:local:@taro.\n")

@@ -117,6 +117,9 @@ def test_the_commands_agree_with_each_other(data: Path, monkeypatch: pytest.Monk
     assert printed("import", str(exported))["facts"] == 0
     monkeypatch.setenv("OBOETE_DATA_DIR", str(data.parent / "there"))
     assert oboete("restore", path).exit_code != 0
+    assert (
+        oboete("restore", str(exported), "--ledger", str(data)).exit_code != 0
+    )  # no backup at all
     assert printed("restore", path, "--ledger", str(data))["problems"] == []
     assert printed("stats")["facts"] == 2
 

@@ -11,6 +11,8 @@ COMMANDS = {
     "Please remember: my flight is at 9": Phrase("remember", "my flight is at 9"),
     "会議は午後3時だと覚えておいて": Phrase("remember", "会議は午後3時だ"),
     "猫が好きなことを覚えておいてください。": Phrase("remember", "猫が好きな"),
+    "覚えておいて、会議は毎週月曜の10時です": Phrase("remember", "会議は毎週月曜の10時です"),
+    "覚えてください：予算は300円です": Phrase("remember", "予算は300円です"),
     "forget that I live in Osaka": Phrase("forget", "I live in Osaka"),
     "Forget about the budget.": Phrase("forget", "the budget"),
     "大阪に住んでいることは忘れて": Phrase("forget", "大阪に住んでいる"),
@@ -29,10 +31,19 @@ COMMANDS = {
     "export my data": Phrase("export"),
     "That's wrong, it's Kyoto.": Phrase("correct", "Kyoto"),
     "違います、京都です": Phrase("correct", "京都"),
+    "That's wrong, I work at Initech": Phrase("remember", "I work at Initech"),
+    "No, that's not right: my name is Jiro.": Phrase("remember", "my name is Jiro."),
+    "help": Phrase("help"),
+    "What can you do?": Phrase("help"),
+    "使い方を教えて": Phrase("help"),
+    "何ができますか？": Phrase("help"),
 }
 
 TALK = [
     "I often forget my keys",
+    "That's wrong, isn't it?",
+    "help Emi with the report",
+    "覚えておいてほしい",
     "Do you remember my name?",
     "Why is the sky blue?",
     "I remember that day",

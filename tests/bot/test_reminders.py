@@ -348,3 +348,14 @@ async def test_what_holds_when_it_is_sent_decides(
     await reminders.post_due()
     assert board.posts == []
     assert await mind.database.read(store.count) == 1
+
+
+async def test_nothing_is_posted_for_somebody_who_was_deactivated(
+    mind: Mind, desk: Desk, reminders: Reminders, board: Board
+) -> None:
+    await ask(reminders, desk, "remind me every day at 9 to stretch")
+    await ask(reminders, desk, "remind me every day at 9 to breathe", HANAKO)
+    await desk.say("", kind=EventKind.ACTION, arguments={"event": "deactivated"})
+    mind.clock.advance(days=2)
+    await reminders.post_due()
+    assert ["breathe" in str(post) for post in board.posts] == [True]

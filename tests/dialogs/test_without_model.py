@@ -178,6 +178,57 @@ async def test_a_correction_takes_the_place_of_what_was_quoted(settings: Setting
     )
 
 
+async def test_a_correction_in_a_sentence_of_its_own_stands_as_it_was_said(
+    settings: Settings,
+) -> None:
+    await verify_dialog(
+        settings,
+        [
+            ("I live in Osaka.", "Remembered"),
+            ("Where do I live?", "Osaka"),
+            ("それは違う、京都に住んでいます", ("京都に住んでいます", lacks("I live in"))),
+            ("どこに住んでいますか？", ("京都に住んでいます", lacks("Osaka"))),
+            ("違います、神戸に住んでいます", ("神戸に住んでいます", lacks("京都"))),
+            ("That's wrong, I live in Nara.", "Remembered: I live in Nara."),
+            ("Where do I live?", ("I live in Nara.", lacks("神戸"))),
+        ],
+    )
+
+
+@pytest.mark.parametrize("question", ["How many days of leave are there?", "休暇は何日ですか？"])
+async def test_that_nothing_is_known_is_not_kept(settings: Settings, question: str) -> None:
+    answers = await converse(settings, [question, "/keep", "/facts"])
+    assert answers[1:] == [
+        "There is no answer of mine to keep here.",
+        "I know nothing about you yet.",
+    ]
+
+
+async def test_words_said_after_asking_to_remember_are_kept_without_the_asking(
+    settings: Settings,
+) -> None:
+    await verify_dialog(
+        settings,
+        [
+            (
+                "覚えておいて、会議は毎週月曜の10時です",
+                ("会議は毎週月曜の10時です", lacks("覚えておいて")),
+            ),
+            ("会議はいつですか？", ("会議は毎週月曜の10時です", lacks("覚えておいて"))),
+        ],
+    )
+
+
+async def test_a_day_that_ends_is_set_off_as_the_language_does(settings: Settings) -> None:
+    await verify_dialog(
+        settings,
+        [
+            ("昨日ラーメンを食べました", "ラーメン"),
+            ("昨日何を食べましたか？", ("ラーメン", "まで", lacks(", "))),
+        ],
+    )
+
+
 async def test_the_present_value_answers_unless_the_past_is_asked_for(settings: Settings) -> None:
     await verify_dialog(
         settings,

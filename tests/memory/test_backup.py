@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -27,14 +27,27 @@ def backups(mind: Mind, folder: Path, keep: int = 4) -> Backups:
     return Backups(mind.database, mind.ledger, folder, keep, mind.clock)
 
 
+def folder_of(mind: Mind) -> Path:
+    """Where its database and its ledger are."""
+    assert mind.database.path is not None
+    return mind.database.path.parent
+
+
+def restore(copy: Path, target: Path, ledger: Path) -> None:
+    """As it is, for what nothing was forgotten of."""
+    with backup.restoring(copy, target, ledger):
+        pass
+
+
 @asynccontextmanager
 async def restored(mind: Mind, path: Path, target: Path) -> AsyncIterator[Mind]:
     """The backup in a folder of its own, with what was forgotten since taken out again."""
-    assert mind.database.path is not None
-    backup.restore(path, target / "oboete.db", mind.database.path.parent)
+    with backup.restoring(path, target / "oboete.db", folder_of(mind)) as partial:
+        database = Database(f"sqlite:///{partial}")
+        await database.write(lambda s: backup.reapply(s, mind.ledger, mind.clock()))
+        database.close()
     database = Database(f"sqlite:///{target / 'oboete.db'}")
     other = Mind.over(database, mind.clock, FakeEmbedder())
-    await database.write(lambda s: backup.reapply(s, other.ledger, other.clock()))
     await other.embedding.open()
     await database.checkpoint()
     yield other
@@ -199,23 +212,106 @@ def test_nothing_is_restored_over_a_database_or_without_a_ledger(tmp_path: Path)
     copy.touch()
     target = tmp_path / "t" / "oboete.db"
     with pytest.raises(RestoreRefused, match="ledger"):
-        backup.restore(copy, target, tmp_path)
+        restore(copy, target, tmp_path)
     with pytest.raises(RestoreRefused, match="no such backup"):
-        backup.restore(tmp_path / "none", target, tmp_path)
+        restore(tmp_path / "none", target, tmp_path)
     target.parent.mkdir()
     target.touch()
     with pytest.raises(RestoreRefused, match="already"):
-        backup.restore(copy, target, tmp_path)
+        restore(copy, target, tmp_path)
 
 
 async def test_a_ledger_that_is_there_already_is_not_overwritten(
     mind: Mind, tmp_path: Path
 ) -> None:
     made = await backups(mind, tmp_path / "b").make()
-    assert mind.database.path is not None
-    ledger = mind.database.path.parent
     target = tmp_path / "there"
     target.mkdir()
-    shutil.copy(ledger / "forgotten.key", target / "forgotten.key")
+    (target / "forgotten.key").write_bytes(b"another installation's")
     with pytest.raises(RestoreRefused, match="ledger already"):
-        backup.restore(made.path, target / "oboete.db", ledger)
+        restore(made.path, target / "oboete.db", folder_of(mind))
+    assert [path.name for path in target.iterdir()] == ["forgotten.key"]
+
+
+@pytest.mark.parametrize("broken", ["words", "no bytes", "another program's", "torn"])
+async def test_what_is_no_backup_leaves_the_place_free_for_the_next(
+    mind: Mind, tmp_path: Path, broken: str
+) -> None:
+    await mind.state("大阪に住んでいます", attribute="home", language="ja")
+    await mind.state("I like cats")
+    made = await backups(mind, tmp_path / "b").make()
+    bad = tmp_path / "bad"
+    bad.write_bytes(
+        {
+            "words": "not a database, データベースではない".encode() * 100,
+            "no bytes": b"",
+            "torn": made.path.read_bytes()[: made.path.stat().st_size // 2],
+        }.get(broken, b"")
+    )
+    if broken == "another program's":
+        with closing(sqlite3.connect(bad)) as other:
+            other.execute("CREATE TABLE note (words)")
+    target = tmp_path / "there" / "oboete.db"
+    with pytest.raises(RestoreRefused, match="backup"):
+        restore(bad, target, folder_of(mind))
+    assert list(target.parent.iterdir()) == []
+    async with restored(mind, made.path, target.parent) as other_mind:
+        facts = await other_mind.memory.facts_about(TARO, HERE)
+        assert {fact.text for fact in facts} == {"大阪に住んでいます", "I like cats"}
+
+
+async def test_an_error_while_restoring_leaves_nothing(mind: Mind, tmp_path: Path) -> None:
+    made = await backups(mind, tmp_path / "b").make()
+    target = tmp_path / "there" / "oboete.db"
+
+    def fail() -> None:
+        with backup.restoring(made.path, target, folder_of(mind)):
+            assert [path.stat().st_mode & 0o077 for path in target.parent.iterdir()] == [0]
+            raise StoreUnavailable
+
+    with pytest.raises(StoreUnavailable):
+        fail()
+    assert list(target.parent.iterdir()) == []
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from memory import backup
+
+made, target, ledger, moment = sys.argv[1:]
+with backup.restoring(Path(made), Path(target), Path(ledger)):
+    if moment == "before what was forgotten is out":
+        os._exit(9)
+    real = os.replace
+
+    def replace(source, goal):
+        if str(goal) == target:
+            os._exit(9)
+        real(source, goal)
+
+    os.replace = replace
+"""
+
+
+@pytest.mark.parametrize("moment", ["before what was forgotten is out", "before the last step"])
+async def test_a_kill_while_restoring_leaves_no_database_and_the_next_restore_is_whole(
+    mind: Mind, tmp_path: Path, moment: str
+) -> None:
+    secret = await mind.state("My locker is zanzibar")
+    made = await backups(mind, tmp_path / "b").make()
+    await mind.memory.forget([secret.id], Actor(TARO), HERE)
+    target = tmp_path / "there" / "oboete.db"
+    code = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, made.path, target, folder_of(mind), moment
+    )
+    assert await code.wait() == 9
+    assert not target.exists()
+    # somebody goes on forgetting before it is tried again
+    later = await mind.state("合言葉はざんじばる", language="ja")
+    await mind.memory.forget([later.id], Actor(TARO), HERE)
+    async with restored(mind, made.path, target.parent) as other:
+        assert await other.problems() == []
+        there = bytes_of(target.parent)
+        assert b"zanzibar" not in there
+        assert not list(target.parent.glob("*.partial*"))

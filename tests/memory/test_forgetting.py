@@ -11,7 +11,7 @@ from memory import maintenance
 from memory.errors import NotPermitted
 from memory.long_term import Actor
 from memory.store.database import Database
-from memory.types import Fact, Kind, Person, Readable, Ref
+from memory.types import Fact, Kind, Person, Readable, Ref, Role
 from tests.fakes import (
     GENERAL,
     HANAKO,
@@ -425,3 +425,29 @@ async def test_the_ledger_is_kept_outside_the_database_and_matches_it(
     names = {path.name for path in Path(database.path).parent.iterdir()}
     assert {"forgotten.ledger", "forgotten.key"} <= names
     assert mind.clock() == NOON
+
+
+@pytest.mark.parametrize("gone", ["fact", "question"])
+async def test_an_answer_is_not_kept_whose_sources_went_while_it_was_written(
+    mind: Mind, gone: str
+) -> None:
+    fact = await mind.state("I like Zanzibarqx")
+    asked = await mind.hear("Do I like Zanzibarqx?", platform_id="q", audience=TARO_DM)
+    if gone == "fact":
+        await mind.memory.forget([fact.id], ME, HERE)
+    else:
+        await mind.memory.source_deleted(TARO_DM, "q")
+    told = new_message("You like Zanzibarqx.", author=None, role=Role.ASSISTANT, platform_id="r")
+    trace_id, reply_id = await mind.memory.add_trace(
+        TARO_DM,
+        TARO,
+        asked.id,
+        told,
+        {"query": "Zanzibarqx", "searches": [{"query": "Zanzibarqx"}], "ms": 3},
+        [Ref(Kind.FACT, fact.id), Ref(Kind.MESSAGE, asked.id)],
+    )
+    assert reply_id is None
+    trace = await mind.memory.trace(TARO, TARO_DM, trace_id)
+    assert trace is not None
+    assert dict(trace.steps) == {"ms": 3}
+    assert await mind.memory.find_message(TARO_DM, "r") is None

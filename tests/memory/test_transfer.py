@@ -12,10 +12,11 @@ import pytest
 
 from memory import transfer
 from memory.long_term import Actor
+from memory.store import tombstones
 from memory.store.database import Database
 from memory.transfer import BadExport, Imported
-from memory.types import Audience, Person, Readable
-from tests.fakes import GENERAL, NOON, TARO, TARO_DM, FakeEmbedder, Mind
+from memory.types import Audience, Kind, Person, Readable, Ref
+from tests.fakes import GENERAL, NOON, TARO, TARO_DM, FakeEmbedder, Mind, bytes_of
 
 HERE = Readable.of(TARO_DM, GENERAL)
 
@@ -91,6 +92,36 @@ async def test_other_tenants_are_not_exported(mind: Mind) -> None:
         "secret of another tenant", audience=elsewhere, author=Person("slack", "T1", "U")
     )
     assert "secret" not in json.dumps(await exported(mind))
+
+
+async def test_a_reply_goes_with_what_it_was_made_from_after_it_moved_too(
+    mind: Mind, other: Mind
+) -> None:
+    told = await mind.state("I like Zanzibarqx")
+    reply = await mind.reply("You like Zanzibarqx.", [Ref(Kind.FACT, told.id)], audience=TARO_DM)
+    await mind.reply("So you do: Zanzibarqx.", [Ref(Kind.MESSAGE, reply.id)], audience=TARO_DM)
+    await imported(other, await exported(mind))
+    (fact,) = await other.memory.facts_about(TARO, HERE)
+    receipt = await other.memory.forget([fact.id], Actor(TARO), HERE)
+    assert len(receipt.replies) == 2
+    assert other.database.path is not None
+    assert b"Zanzibarqx" not in bytes_of(other.database.path.parent)
+
+
+async def test_a_reply_made_from_what_was_forgotten_here_loses_its_words(
+    mind: Mind, other: Mind
+) -> None:
+    told = await mind.state("I like Zanzibarqx")
+    await mind.reply("You like Zanzibarqx.", [Ref(Kind.FACT, told.id)], audience=TARO_DM)
+    lines = await exported(mind)
+    said = next(line for line in lines if line["type"] == "message")
+    digest = other.ledger.digest(TARO_DM, said["platform_id"], said["revision"])
+    await other.database.write(lambda s: tombstones.add(s, [digest]))
+    await imported(other, lines)
+    await imported(other, [{k: v for k, v in line.items() if k != "made_from"} for line in lines])
+    found = await other.memory.recall("Zanzibarqx", HERE, 9)
+    assert [hit.text for hit in found if "Zanzibarqx" in hit.text] == []
+    assert await other.problems() == []
 
 
 async def test_what_was_forgotten_here_is_not_taken_in(mind: Mind, other: Mind) -> None:
