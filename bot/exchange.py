@@ -26,6 +26,8 @@ class Exchange:
     keep: bool = True
     """Store the exchange, if neither place nor person is paused."""
     recheck: Recheck | None = None
+    quiet: bool = False
+    """What was learned is not told: its person wants it so."""
     started: float = field(default_factory=time.perf_counter)
     heard: Message | None = None
     learned: list[Remembered] = field(default_factory=list)

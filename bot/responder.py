@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
@@ -45,6 +46,7 @@ from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
+from memory.store.places import Place, Preferences
 from memory.types import Audience, Kind, Message, NewMessage, Ref, Role
 
 log = logging.getLogger(__name__)
@@ -213,18 +215,22 @@ class Responder:
         other = translator(asked.language)
         return other if other.language == asked.language else say
 
+    async def _standing(self, message: IncomingMessage) -> tuple[Place, Preferences]:
+        return await self._directory.standing(message.audience, message.author.person)
+
     # -- hearing ---------------------------------------------------------------------------------
 
-    async def _hear(self, message: IncomingMessage) -> Message | None:
+    async def _hear(
+        self, message: IncomingMessage, standing: tuple[Place, Preferences] | None = None
+    ) -> Message | None:
         """Store it, unless this place or person is paused; None when it was not stored.
 
         An edit of a stored message counts whomever it is addressed to: what it said before is
-        said no more.
+        said no more. `standing` is what is set for place and person, where that is known.
         """
         if message.author.is_bot:
             return None
-        place = await self._directory.place(message.audience)
-        person = await self._directory.preferences(message.author.person)
+        place, person = standing or await self._standing(message)
         wanted = message.addressed or place.listen
         known = None
         if message.kind is EventKind.EDIT:
@@ -259,12 +265,16 @@ class Responder:
         work = Exchange(message, self._spoken(message, asked, say), asked, keep, recheck)
         if work.asked.is_question:
             self._memory.embedding.foresee(message.text)
-        work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
+        standing, work.history = await asyncio.gather(
+            self._standing(message),
+            self._memory.history(message.conversation, message.readable, HISTORY),
+        )
+        work.quiet = standing[1].quiet
         if await self._look_up.lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
             readable = work.message.readable
             work.history = await self._memory.history(message.conversation, readable, HISTORY)
         if keep:
-            work.heard = await self._hear(message)
+            work.heard = await self._hear(message, standing)
             work.learned = await self._learn(work.heard)
         if self._figures is not None and not (work.asked.is_talk or work.learned):
             figures = await self._figures.answer(message.text, work.message.readable, work.say)
@@ -327,7 +337,6 @@ class Responder:
 
     async def _finish(self, work: Exchange, reply: Reply) -> Reply:
         """Store the reply with its lineage and trace; add citations and what was learned."""
-        preferences = await self._directory.preferences(work.message.author.person)
         read = work.consulted if any(hit.chunk is not None for hit in work.used) else None
         work.route = Route.DOCUMENTS.value if read is not None else work.route
         trace_id, stored_id = None, None
@@ -351,7 +360,7 @@ class Responder:
             work.calls,
             work.milliseconds,
         )
-        learned = () if preferences.quiet else tuple(item.fact for item in work.learned)
+        learned = () if work.quiet else tuple(item.fact for item in work.learned)
         return replace(
             reply,
             citations=citations(work.used, work.numbers(), work.reader),

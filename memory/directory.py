@@ -40,6 +40,12 @@ class Directory:
     async def preferences(self, person: Person) -> Preferences:
         return await self._database.read(lambda s: places.preferences(s, person))
 
+    async def standing(self, audience: Audience, person: Person) -> tuple[Place, Preferences]:
+        """What is set for a place and for a person, at one moment."""
+        return await self._database.read(
+            lambda s: (places.place(s, audience), places.preferences(s, person))
+        )
+
     async def set_preferences(self, person: Person, chosen: Preferences) -> None:
         await self._database.write(lambda s: places.set_preferences(s, person, chosen))
 
