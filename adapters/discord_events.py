@@ -204,7 +204,8 @@ def of_guild(what: str, guild_id: int, channel_id: int, now: datetime) -> Heard:
     """The bot `joined` a guild or was `uninstalled` from it."""
     body = {
         "type": "action",
-        "id": f"{what}:{guild_id}",
+        # with the time: a guild that comes or goes again within days is no twin of the first time
+        "id": f"{what}:{guild_id}:{stamp(now)}",
         "channel": str(channel_id),
         "guild": str(guild_id),
         "author": {"id": "0", "name": ""},

@@ -31,7 +31,7 @@ from bot.knowledge_commands import KnowledgeCommands
 from bot.messages import Author, EventKind, IncomingMessage, Surface
 from bot.metrics import Metrics
 from bot.model_extract import ModelExtractor
-from bot.operations import Operations, Options, assemble
+from bot.operations import Operations, Options, assemble, erasing
 from bot.pacing import Pacing
 from bot.place_names import PlaceNames
 from bot.ports import ChatModel, Platform
@@ -61,6 +61,7 @@ from memory.store.database import Database
 from memory.store.lease import Holder
 from memory.store.tombstones import Ledger
 from memory.types import Audience, Person, Readable
+from memory.uninstalled import Uninstalled
 
 log = logging.getLogger(__name__)
 
@@ -171,6 +172,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             StatementExtractor(memory) if model is None else ModelExtractor(memory, model, clock)
         )
         rereading = Rereading(memory, knowledge)
+        uninstalled = Uninstalled(database, directory, embedding, knowledge, ledger, clock)
         operations = assemble(
             memory,
             directory,
@@ -191,7 +193,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
                 settings.backup_keep,
             ),
             clock,
-            rereading.jobs(),
+            [*rereading.jobs(), erasing(uninstalled)],
         )
         names = PlaceNames()
         uploads = Uploads(
@@ -229,6 +231,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
             figures=AnalysisQuestions(data_sources, embedding, model, open_sql),
             admins=settings.admins,
             take=operations.take,
+            welcome=uninstalled.welcome,
             personas={Audience.parse(name): chosen for name, chosen in settings.personas.items()},
             hyde=settings.hyde,
         )

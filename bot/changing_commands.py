@@ -113,7 +113,9 @@ class ChangingCommands:
         )
         outcome = await self._memory.remember([new])
         kept = outcome[0].fact
-        if by_model:
+        if outcome[0].known:
+            text = request.say("I knew that already: {text}", text=kept.text)
+        elif by_model:
             text = request.say("Kept, marked as a model's answer: {text}", text=kept.text)
         else:
             text = request.say("Kept: {text}", text=kept.text)

@@ -24,13 +24,13 @@ import typer
 from adapters.console_platform import DEFAULT_TENANT, NAME, clean, printable
 from bot import app as application
 from bot import (
+    app_tokens,
     batch,
     eval_cli,
     export,
     knowledge_cli,
     logging_setup,
     operations_cli,
-    token_shapes,
 )
 from bot import doctor as examination
 from bot.analysis_cli import databases_cli
@@ -437,7 +437,7 @@ def run(
 ) -> None:
     """Start every platform that has tokens."""
     settings = _settings()
-    token_shapes.require(settings, http=http)
+    app_tokens.require(settings, http=http)
     _run(lambda app: application.run(app, http=http), settings)
 
 

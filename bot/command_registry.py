@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.admin_places import ADMINS
-from bot.i18n import Translator
+from bot.i18n import Translator, shown
 from bot.messages import IncomingMessage, Reply
 from memory.forgetting import Receipt
 from memory.long_term import Actor
@@ -168,7 +168,7 @@ def line(fact: Fact, request: Request, names: Mapping[Person, str] | None = None
     if fact.held_until is not None:
         day = request.say.date(fact.held_until, request.time_zone)
         until = ", " + request.say("until {day}", day=day)
-    return f"- **{fact.id}** {fact.text} ({said}{until})"
+    return f"- **{fact.id}** {shown(fact.text)} ({shown(said)}{until})"
 
 
 def called(person: Person, request: Request, names: Mapping[Person, str] | None = None) -> str:

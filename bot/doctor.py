@@ -8,9 +8,9 @@ from typing import Any
 
 import migrations
 from bot import app as application
+from bot.app_tokens import SHAPES, value
 from bot.errors import BadSettings, BotFault
 from bot.settings import Settings, load, variable
-from bot.token_shapes import SHAPES, value
 from memory.errors import MemoryFault
 from memory.store import database as db
 from memory.store import embeddings, lease

@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 
 SILENT = Reply("", silent=True)
 
+UNINSTALLED = "uninstalled"
+"""What happens where Oboete is not any more."""
+
 _RATINGS = {"+1": 1, "thumbsup": 1, "👍": 1, "-1": -1, "thumbsdown": -1, "👎": -1}
 
 
@@ -48,8 +51,8 @@ class Happenings:
                 return await self._greet(message, say)
             case "deactivated":
                 await self._directory.deactivate(message.author.person)
-            case "uninstalled":
-                await self._directory.lock_tenant(message.platform, message.tenant)
+            case name if name == UNINSTALLED:
+                await self._directory.lock_tenant(message.platform, message.tenant, message.sent_at)
             case other:
                 log.info("nothing follows from %s", other)
         return SILENT

@@ -5,6 +5,7 @@ gettext catalogue in `locales/`, read with Babel, so a translator needs no build
 from __future__ import annotations
 
 import gettext
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -18,6 +19,16 @@ from babel.messages.pofile import read_po
 
 DEFAULT = "en"
 
+_DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+"""U+202A–202E and U+2066–2069: they turn the direction of what stands behind them."""
+
+
+def shown(text: str) -> str:
+    """Somebody's words without what would turn the words beside them around: stored text must not
+    make a name, a date or a number of ours read as another.
+    """
+    return text.translate(_DIRECTIONS)
+
 
 class Translator:
     """Texts and dates in one language."""
@@ -27,18 +38,22 @@ class Translator:
         self._catalogue = catalogue
 
     def __call__(self, message: str, **values: object) -> str:
-        """The message in this language, with `{names}` filled in."""
-        return self._catalogue.gettext(message).format(**values)
+        """The message in this language, with `{names}` filled in as they may be shown."""
+        return self._catalogue.gettext(message).format(**_shown(values))
 
     def plural(self, one: str, many: str, count: int, **values: object) -> str:
         """As a call, by the language's plural rule; `{count}` is filled in too."""
         text = self._catalogue.ngettext(one, many, count)
-        return text.format(count=count, **values)
+        return text.format(count=count, **_shown(values))
 
     def date(self, moment: datetime, time_zone: str = "UTC") -> str:
         """The day of `moment` where the reader is, such as "Nov 30, 2026" or 2026/11/30."""
         local = moment.astimezone(ZoneInfo(time_zone))
         return str(format_date(local.date(), format="medium", locale=Locale.parse(self.language)))
+
+
+def _shown(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: shown(v) if isinstance(v, str) else v for name, v in values.items()}
 
 
 @cache

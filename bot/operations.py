@@ -26,10 +26,12 @@ from memory.retention import Limits
 from memory.statistics import Statistics
 from memory.store.database import Database
 from memory.store.tombstones import Ledger
+from memory.uninstalled import Uninstalled
 
 log = logging.getLogger(__name__)
 
 CONSOLIDATE = At(3, 15)
+ERASE = At(2, 45)
 CHECK = At(4, 15, SUNDAY)
 BACKUP = At(4, 45, SUNDAY)
 REMIND = Every(15)
@@ -151,6 +153,11 @@ def scheduled_jobs(
     if database.path is not None:
         jobs.append(Job("backup", BACKUP, backups.weekly))
     return jobs
+
+
+def erasing(uninstalled: Uninstalled) -> Job:
+    """The nightly job for those who uninstalled Oboete."""
+    return Job("erase uninstalled", ERASE, uninstalled.erase_due)
 
 
 def told(counted: Statistics, say: Translator) -> str:

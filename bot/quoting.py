@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.citing import label
-from bot.i18n import Translator
+from bot.i18n import Translator, shown
 from bot.messages import Citation, IncomingMessage, Reply
 from memory.analysis import SELF, Question, Tense
 from memory.analysis.results import is_single_valued
@@ -201,5 +201,5 @@ def citations(
         if hit.fact is not None:
             link = next((item.permalink for item in hit.fact.evidence if item.permalink), None)
         day = reader.say.date(hit.said_at, reader.time_zone)
-        found.append(Citation(numbers[hit.ref], f"{_who(hit, reader)}, {day}", link))
+        found.append(Citation(numbers[hit.ref], shown(f"{_who(hit, reader)}, {day}"), link))
     return tuple(found)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from bot import prompts
@@ -18,7 +18,7 @@ from bot.documents import Documents
 from bot.errors import BotFault, ModelUnavailable
 from bot.exchange import Exchange
 from bot.extract import Extractor
-from bot.happenings import SILENT, Happenings
+from bot.happenings import SILENT, UNINSTALLED, Happenings
 from bot.hush import Hush
 from bot.i18n import Translator, translator
 from bot.look_up import RECALLED, LookUp
@@ -65,6 +65,10 @@ Take = Callable[[IncomingMessage, Translator], Awaitable[Reply | None]]
 """Replies to what it knows how to do; None leaves the message to others."""
 
 
+Welcome = Callable[[str, str, datetime], Awaitable[None]]
+"""Is told that something happened on a platform, in a tenant, at a time (UTC)."""
+
+
 class Responder:
     """Answers messages. Knows no platform: it is handed a message and hands back a stream."""
 
@@ -83,10 +87,13 @@ class Responder:
         figures: AnalysisQuestions | None = None,
         admins: Collection[str] = (),
         take: Take | None = None,
+        welcome: Welcome | None = None,
         personas: Mapping[Audience, Persona] = MappingProxyType({}),
         hyde: bool = False,
     ) -> None:
-        """`take` sees what is addressed to Oboete before the rest: what it replies to is done."""
+        """`take` sees what is addressed to Oboete before the rest: what it replies to is done.
+        `welcome` sees first that a tenant uses Oboete.
+        """
         self._memory = memory
         self._directory = directory
         self._commands = commands
@@ -97,6 +104,7 @@ class Responder:
         self._figures = figures
         self._admins = admins
         self._take = take
+        self._welcome = welcome
         self._personas = personas
         self._answer_tokens = answer_tokens
         self._look_up = LookUp(memory, model, clock, documents, hyde=hyde)
@@ -138,6 +146,7 @@ class Responder:
 
     async def hear_only(self, message: IncomingMessage) -> None:
         """Store a message without answering: refused as busy, or read again after downtime."""
+        await self._welcomed(message)
         await self._hear(message)
 
     async def sent(self, reply: Reply, platform_id: str) -> None:
@@ -148,6 +157,7 @@ class Responder:
     async def _handle(
         self, message: IncomingMessage, say: Translator, recheck: Recheck | None
     ) -> AsyncIterator[ReplyPart]:
+        await self._welcomed(message)
         message = seen_alone(message, self._admins)
         shared = await self._uploads.handle(message, say) if self._uploads is not None else None
         if shared is not None:
@@ -190,6 +200,10 @@ class Responder:
             return
         async for part in self._converse(message, say, recheck=recheck):
             yield part
+
+    async def _welcomed(self, message: IncomingMessage) -> None:
+        if self._welcome is not None and message.arguments.get("event") != UNINSTALLED:
+            await self._welcome(message.platform, message.tenant, message.sent_at)
 
     def _asks_again(self, message: IncomingMessage) -> bool:
         """True for a question to Oboete that was edited right after it was sent."""

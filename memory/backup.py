@@ -19,7 +19,7 @@ from pathlib import Path
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
-from memory import forgetting, maintenance, records
+from memory import forgetting, maintenance, records, uninstalled
 from memory.errors import MemoryFault
 from memory.forgetting import Receipt
 from memory.store import (
@@ -150,8 +150,8 @@ def restoring(backup: Path, target: Path, ledger_folder: Path) -> Iterator[Path]
 
     Only when the block ends well does it move into place, behind the ledger and its key, as the
     last step: whatever stands under the name `target` has had taken out what was forgotten. An
-    error leaves nothing. Neither does a killed process, but for a `.partial` file that nobody
-    opens and that the next restore replaces.
+    error, or a kill, leaves no database: at most a `.partial` file that nobody opens, and the
+    ledger, both of which the next restore replaces.
 
     Raises RestoreRefused when something is there already, when the backup is none, or when
     there is no ledger: without it, what was forgotten would come back. Raises StoreUnavailable
@@ -252,6 +252,7 @@ def reapply(session: Session, ledger: Ledger, now: datetime) -> Receipt:
         place, id_ = message.audience, message.platform_id
         if since & {ledger.digest(place, id_, message.revision), ledger.whole(place, id_)}:
             _take_out(session, message, receipt)
+    receipt.add(uninstalled.reapply(session, since, ledger, now))
     tombstones.add(session, digests, now)
     summaries.drop_stale(session)
     return receipt
@@ -267,7 +268,7 @@ def _every_message(session: Session) -> Iterable[Message]:
 
 
 def _take_out(session: Session, message: Message, receipt: Receipt) -> None:
-    place = Readable.of(message.audience)
+    place = Readable.of(message.audience).for_upkeep()
     gone = [Ref(Kind.MESSAGE, message.id)]
     for fact in facts.supported_by(session, message.id, place):
         if facts.drop_evidence(session, fact.id, message.id):

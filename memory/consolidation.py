@@ -93,10 +93,11 @@ class Loaded:
 
 
 def places_to_visit(session: Session) -> list[Audience]:
-    """Every place that holds facts or messages, in order."""
+    """Every place that holds facts or messages, in order; none of a locked tenant."""
     ids = set(session.exec(select(FactRow.audience_id).distinct()))
     ids |= set(session.exec(select(MessageRow.audience_id).distinct()))
-    return sorted(audiences.names(session, ids).values())
+    everywhere = Readable(frozenset(audiences.names(session, ids).values()))
+    return sorted(audiences.readable_ids(session, everywhere).values())
 
 
 def load(session: Session, audience: Audience) -> Loaded:
@@ -111,7 +112,7 @@ def load(session: Session, audience: Audience) -> Loaded:
     known = []
     for part in _parts([id_ for id_ in ids if id_ is not None]):
         found = facts.get(session, part, here)
-        known += [found[id_] for id_ in part]
+        known += [found[id_] for id_ in part if id_ in found]
     model = embeddings.serving_model(session)
     vectors: dict[int, Vector] = {}
     if model is not None:
@@ -361,12 +362,13 @@ def close(session: Session, closings: Iterable[Closing]) -> int:
 # -- how far it has come -------------------------------------------------------------------------
 
 
-def _mark_key(audience_id: int) -> str:
+def mark_key(audience_id: int) -> str:
+    """Names the row that says how far a place's facts have been compared."""
     return f"consolidated:{audience_id}"
 
 
 def _mark(session: Session, audience_id: int, model: Model | None) -> int:
-    stored = places.get_value(session, _mark_key(audience_id))
+    stored = places.get_value(session, mark_key(audience_id))
     if stored is None or model is None:
         return 0
     model_id, _, mark = stored.partition(":")
@@ -377,4 +379,4 @@ def set_mark(session: Session, loaded: Loaded) -> None:
     """Note how far the place's facts have been compared."""
     if loaded.model is not None:
         value = f"{loaded.model.id}:{loaded.next_mark}"
-        places.set_value(session, _mark_key(loaded.audience_id), value)
+        places.set_value(session, mark_key(loaded.audience_id), value)

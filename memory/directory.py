@@ -8,13 +8,10 @@ from datetime import datetime
 from sqlmodel import Session
 
 from memory.ports import Clock
-from memory.store import access_tokens, places, reminders
+from memory.store import access_tokens, locks, places, reminders
 from memory.store.database import Database
 from memory.store.places import Place, Preferences
 from memory.types import Audience, Person, Readable
-
-LOCKED = "locked."
-"""Begins the keys that say since when a tenant is locked."""
 
 __all__ = ["Directory", "Place", "Preferences"]
 
@@ -26,6 +23,7 @@ class Directory:
         self._database = database
         self._clock = clock
         self._listening: set[Audience] = set()
+        self._locked: set[tuple[str, str]] = set()
 
     async def place(self, audience: Audience) -> Place:
         return await self._database.read(lambda s: places.place(s, audience))
@@ -92,15 +90,27 @@ class Directory:
     async def load(self) -> None:
         """Read what must be known at once."""
         self._listening = set(await self._database.read(places.listening_places))
+        self._locked = set(await self._database.read(locks.locked))
 
-    async def lock_tenant(self, platform: str, tenant: str) -> None:
-        """Oboete was uninstalled there: its places are closed until the tenant is erased."""
-        await self.put(f"{LOCKED}{platform}:{tenant}", self._clock().isoformat())
+    async def lock_tenant(self, platform: str, tenant: str, since: datetime) -> None:
+        """Oboete was uninstalled there: nothing is read of its places any more, until it is
+        installed again or the tenant is erased (`memory.uninstalled`).
+        """
+        await self._database.write(lambda s: locks.lock(s, platform, tenant, since))
+        self._locked.add((platform, tenant))
+
+    async def unlock_tenant(self, platform: str, tenant: str) -> None:
+        """It is used again."""
+        await self._database.write(lambda s: locks.unlock(s, platform, tenant))
+        self._locked.discard((platform, tenant))
+
+    def is_locked(self, platform: str, tenant: str) -> bool:
+        """True while a tenant is locked; answered from memory, so at once."""
+        return (platform, tenant) in self._locked
 
     async def locked_since(self, platform: str, tenant: str) -> datetime | None:
         """When the tenant uninstalled Oboete; None for one that uses it."""
-        said = await self.get(f"{LOCKED}{platform}:{tenant}")
-        return datetime.fromisoformat(said) if said else None
+        return (await self._database.read(locks.locked)).get((platform, tenant))
 
     async def deactivate(self, person: Person) -> None:
         """The person left: their words stop being kept, their DM is closed, tokens are void, and

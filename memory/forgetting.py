@@ -87,7 +87,7 @@ def _forget_fact(
 ) -> None:
     if session.get(FactRow, fact.id) is None:  # went with an earlier one of the list
         return
-    place = Readable.of(fact.audience)
+    place = Readable.of(fact.audience).for_upkeep()
     sources = messages.get(session, [item.message_id for item in fact.evidence], place)
     receipt.undo_facts.append(fact)
     for message in sources.values():
@@ -176,7 +176,7 @@ def _let_go_of(
     session: Session, message: Message, gone: Collection[int], now: datetime, receipt: Receipt
 ) -> list[Ref]:
     """The facts that went because they rest on the messages in `gone` alone."""
-    known = facts.supported_by(session, message.id, Readable.of(message.audience))
+    known = facts.supported_by(session, message.id, Readable.of(message.audience).for_upkeep())
     return [Ref(Kind.FACT, fact.id) for fact in known if _let_go(session, fact, gone, now, receipt)]
 
 
@@ -233,8 +233,13 @@ def forget_part_of_place(
 
 def erase_derived(session: Session, sources: Iterable[Ref], receipt: Receipt) -> None:
     """Erase the replies made from the sources, from those replies, and so on; and their traces."""
-    todo = list(sources)
-    seen: set[int] = set()
+    erase_replies(session, traces.derived_from(session, sources), receipt)
+
+
+def erase_replies(session: Session, ids: Iterable[int], receipt: Receipt) -> None:
+    """The same for these replies, by id, and what was made from them."""
+    seen = set(ids)
+    todo = [Ref(Kind.MESSAGE, id_) for id_ in sorted(seen)]
     while todo:
         derived = [id_ for id_ in traces.derived_from(session, todo) if id_ not in seen]
         seen.update(derived)
@@ -258,7 +263,7 @@ def withdraw(
     Facts that rest on it alone go, and what those had superseded is current again: the source
     itself says so. With `gone` the message's row goes too.
     """
-    place = Readable.of(message.audience)
+    place = Readable.of(message.audience).for_upkeep()
     receipt.gone.add(message.id)
     for fact in facts.supported_by(session, message.id, place):
         if not facts.drop_evidence(session, fact.id, message.id):
@@ -315,7 +320,9 @@ def forget_person(
             continue
         _forget_fact(session, fact, ledger, now, receipt)
     for message in mine:
-        for fact in facts.supported_by(session, message.id, Readable.of(message.audience)):
+        for fact in facts.supported_by(
+            session, message.id, Readable.of(message.audience).for_upkeep()
+        ):
             if not facts.drop_evidence(session, fact.id, message.id):
                 _remove_fact(session, fact, now, receipt)
         receipt.digests.append(ledger.whole(message.audience, message.platform_id))
@@ -350,4 +357,4 @@ def _places_of(
     found = audiences.names(session, ids).values()
     return Readable(
         frozenset(p for p in found if workspace is None or (p.platform, p.tenant) == workspace)
-    )
+    ).for_upkeep()

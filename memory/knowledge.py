@@ -13,6 +13,7 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -169,7 +170,7 @@ class Knowledge:
         """
         digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
         buried = self._ledger.digest(base.audience, _tombstone_id(new.platform_id), digest.hex())
-        place = Readable.of(base.audience)
+        place = Readable.of(base.audience).for_upkeep()
 
         def look(session: Session) -> tuple[list[Source], bool]:
             same = sources.listed(session, place, base_id=base.id, digest=digest)
@@ -194,7 +195,7 @@ class Knowledge:
             receipt = Receipt()
             earlier = sources.listed(session, place, base_id=base.id, platform_id=new.platform_id)
             for source in earlier:
-                self._hide(session, source, receipt)
+                _hide(session, source, receipt)
             if forgotten:
                 tombstones.lift(session, [buried])
                 self._ledger.retract([buried])
@@ -221,7 +222,7 @@ class Knowledge:
         """
 
         def work(session: Session) -> Receipt:
-            found = sources.listed(session, readable, ids=[source_id])
+            found = sources.listed(session, readable.for_upkeep(), ids=[source_id])
             if not found or not (is_admin or found[0].added_by == by):
                 raise NotPermitted
             return self._bury(session, found)
@@ -280,27 +281,10 @@ class Knowledge:
         return await self._remove(work)
 
     def _bury(self, session: Session, gone: Sequence[Source]) -> Receipt:
-        receipt = Receipt()
-        for source in gone:
-            self._hide(session, source, receipt)
-            receipt.digests.append(
-                self._ledger.digest(
-                    source.audience, _tombstone_id(source.platform_id), source.digest.hex()
-                )
-            )
-        tombstones.add(session, receipt.digests, self._clock())
+        receipt = bury(session, gone, self._ledger, self._clock())
         # before the commit: a ledger that names too much is safe, one too little is not
         self._ledger.append(receipt.digests)
         return receipt
-
-    def _hide(self, session: Session, source: Source, receipt: Receipt) -> None:
-        """Make it unfindable now, erase the replies made from it; its chunks go step by step."""
-        sources.hide(session, source.id)
-        base_means.drop(session, source.base_id)
-        ids = sources.chunk_ids(session, source.id)
-        for start in range(0, len(ids), LINEAGE_STEP):
-            refs = [Ref(Kind.CHUNK, id_) for id_ in ids[start : start + LINEAGE_STEP]]
-            forgetting.erase_derived(session, refs, receipt)
 
     async def _remove(self, work: Callable[[Session], R]) -> R:
         receipt = await self._database.write(work)
@@ -329,7 +313,7 @@ class Knowledge:
         while count := await self._database.write(self._enter):
             done += count
             progress(min(done, total), total)
-        while count := await self._database.write(_leave):
+        while count := await self._database.write(leave):
             done += count
         await self._database.write(sources.finish_removal)
         return done
@@ -358,7 +342,32 @@ class Knowledge:
         return len(todo)
 
 
-def _leave(session: Session) -> int:
+def bury(session: Session, gone: Sequence[Source], ledger: Ledger, now: datetime) -> Receipt:
+    """Make documents unfindable for good; `leave` takes out their chunks. The digests are for the
+    ledger outside the database too.
+    """
+    receipt = Receipt()
+    for source in gone:
+        _hide(session, source, receipt)
+        receipt.digests.append(
+            ledger.digest(source.audience, _tombstone_id(source.platform_id), source.digest.hex())
+        )
+    tombstones.add(session, receipt.digests, now)
+    return receipt
+
+
+def _hide(session: Session, source: Source, receipt: Receipt) -> None:
+    """Make it unfindable now, erase the replies made from it; its chunks go step by step."""
+    sources.hide(session, source.id)
+    base_means.drop(session, source.base_id)
+    ids = sources.chunk_ids(session, source.id)
+    for start in range(0, len(ids), LINEAGE_STEP):
+        refs = [Ref(Kind.CHUNK, id_) for id_ in ids[start : start + LINEAGE_STEP]]
+        forgetting.erase_derived(session, refs, receipt)
+
+
+def leave(session: Session) -> int:
+    """Take out the next chunks of documents that were buried; gives how many."""
     todo = sources.leaving(session, STEP)
     for audience_id, id_ in todo:
         records.unindex_chunk(session, audience_id, id_)

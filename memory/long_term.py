@@ -335,7 +335,7 @@ class LongTermMemory:
         """
 
         def work(session: Session) -> Receipt:
-            known = facts.get(session, ids, readable)
+            known = facts.get(session, ids, readable.for_upkeep())
             if len(known) != len(set(ids)) or not all(map(actor.may_forget, known.values())):
                 raise NotPermitted
             return forgetting.forget_facts(
@@ -370,17 +370,27 @@ class LongTermMemory:
         return await self._forget(work)
 
     async def said_between(self, person: Person, start: datetime, end: datetime) -> int:
-        """How many messages a person sent from `start` until before `end`, everywhere."""
-        return len(
-            await self._database.read(lambda s: messages.said_between(s, person, start, end))
-        )
+        """How many messages a person sent from `start` until before `end`, everywhere; those that
+        asked for a reminder included.
+        """
+
+        def counted(session: Session) -> int:
+            said = messages.said_between(session, person, start, end)
+            return len(said) + reminders.count_made_between(session, person, start, end)
+
+        return await self._database.read(counted)
 
     async def forget_said(self, person: Person, start: datetime, end: datetime) -> Receipt:
-        """Forget all that a person said from `start` until before `end`, everywhere."""
+        """Forget all that a person said from `start` until before `end`, everywhere, with the
+        reminders that they asked for then.
+        """
 
         def work(session: Session) -> Receipt:
+            wishes = reminders.remove_made_between(session, person, start, end)
             said = messages.said_between(session, person, start, end, blank=True)
-            return forgetting.forget_messages(session, said, self._ledger, self._clock())
+            receipt = forgetting.forget_messages(session, said, self._ledger, self._clock())
+            receipt.messages += wishes
+            return receipt
 
         return await self._forget(work)
 
@@ -400,7 +410,7 @@ class LongTermMemory:
             known = [
                 fact
                 for message in found
-                for fact in facts.supported_by(session, message.id, readable)
+                for fact in facts.supported_by(session, message.id, readable.for_upkeep())
                 if actor.may_forget(fact)
             ]
             if not known:

@@ -145,7 +145,7 @@ class Remembering:
             for key, score in ranked[: reconcile.MOST_CANDIDATES]
             if score >= reconcile.NEAR
         }
-        known = facts.get(session, near, Readable.of(new.audience))
+        known = facts.get(session, near, Readable.of(new.audience).for_upkeep())
         return [(known[id_], score) for id_, score in near.items()]
 
     def _remember_one(
@@ -201,6 +201,6 @@ def _exact(session: Session, new: NewFact) -> Fact | None:
 
 def _changed(session: Session, read: Collection[Message]) -> set[int]:
     """Ids of those messages whose words are not what was read any more."""
-    places = Readable(frozenset(message.audience for message in read))
+    places = Readable(frozenset(message.audience for message in read)).for_upkeep()
     now = messages.get(session, [message.id for message in read], places)
     return {m.id for m in read if m.id not in now or now[m.id].text != m.text}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple, Self
@@ -64,10 +64,17 @@ class Readable:
     """
 
     audiences: frozenset[Audience]
+    upkeep: bool = False
+    """For the memory's own work on its records (storing, forgetting), of which nobody reads
+    anything. Else what a locked tenant said is left out: see `memory.store.audiences`."""
 
     @classmethod
     def of(cls, *audiences: Audience) -> Self:
         return cls(frozenset(audiences))
+
+    def for_upkeep(self) -> Self:
+        """The same places, also those of a locked tenant. Only within `memory`."""
+        return replace(self, upkeep=True)
 
     def __contains__(self, audience: Audience) -> bool:
         return audience in self.audiences
@@ -128,7 +135,7 @@ class Origin(StrEnum):
     EXTRACTED = "extracted"
     """A model read it off a person's words."""
     ACCEPTED = "accepted"
-    """The bot proposed it and a person agreed."""
+    """The bot proposed it and a person agreed, or chose to keep what it had quoted."""
     MODEL_ANSWER = "model_answer"
     """A model's answer that a person chose to keep."""
     DOCUMENT = "document"

@@ -117,7 +117,9 @@ def _untouched(
 
 def _refill(session: Session, message: Message, spans: Collection[Span]) -> bool:
     """Put words back into the spans that were blanked; False when the message is another now."""
-    found = messages.get(session, [message.id], Readable.of(message.audience)).get(message.id)
+    found = messages.get(session, [message.id], Readable.of(message.audience).for_upkeep()).get(
+        message.id
+    )
     if found is None or found.revision != message.revision:
         return False
     now = found.text or BLANK * len(message.text)
@@ -133,7 +135,7 @@ def _refill(session: Session, message: Message, spans: Collection[Span]) -> bool
 
 def _supported(session: Session, fact: Fact) -> NewFact | None:
     """The fact as one to be stored again; None when nothing is left that it rested on."""
-    place = Readable.of(fact.audience)
+    place = Readable.of(fact.audience).for_upkeep()
     known = messages.get(session, [item.message_id for item in fact.evidence], place)
     left = tuple(item for item in fact.evidence if item.message_id in known)
     if fact.evidence and not left:

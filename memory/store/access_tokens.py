@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
+from memory.store import audiences
 from memory.tables import TokenRow
 from memory.types import Person
 
@@ -38,14 +39,17 @@ def issue(session: Session, person: Person, label: str, now: datetime) -> str:
 
 
 def owner(session: Session, secret: str, now: datetime) -> Person | None:
-    """Whose token this is; None for one that is not valid (any more)."""
+    """Whose token this is; None for one that is not valid (any more), and while the person's
+    tenant is locked.
+    """
     found = session.execute(
         update(TokenRow)
         .where(col(TokenRow.digest) == _digest(secret))
         .values(last_used_at=now)
         .returning(col(TokenRow.person))
     ).scalar_one_or_none()
-    return Person.parse(found) if found is not None else None
+    person = Person.parse(found) if found is not None else None
+    return None if person is None or audiences.is_locked(session, person) else person
 
 
 def listed(session: Session) -> list[AccessToken]:

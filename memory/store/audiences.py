@@ -1,23 +1,34 @@
-"""Places as rows: the only way from a `Readable` to the ids that queries filter by."""
+"""Places as rows: the only way from a `Readable` to the ids that queries filter by.
+
+So it is here that a locked tenant's places are left out of whatever is read: one where Oboete was
+uninstalled (`memory.uninstalled`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, insert, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, insert, select
 from sqlmodel import Session, col
 
-from memory.tables import AudienceRow
-from memory.types import Audience, Readable
+from memory.tables import AudienceRow, KeyValueRow
+from memory.types import Audience, Person, Readable
+
+LOCKED = "locked."
+"""Begins the keys that say since when a tenant is locked."""
 
 
 def readable_ids(session: Session, readable: Readable) -> dict[int, Audience]:
-    """Ids of those readable places that hold anything, with the place; sorted by id."""
+    """Ids of those readable places that hold anything, with the place; sorted by id.
+
+    None of a locked tenant, unless it is for upkeep.
+    """
     names = {str(audience): audience for audience in readable}
     if not names:
         return {}
-    rows = session.connection().execute(_BY_NAME, {"names": list(names)}).all()
+    query = _BY_NAME if readable.upkeep else _OPEN_BY_NAME
+    rows = session.connection().execute(query, {"names": list(names)}).all()
     return {id_: names[name] for id_, name in rows if id_ is not None}
 
 
@@ -50,6 +61,26 @@ def of_workspace(session: Session, platform: str, tenant: str) -> dict[int, Audi
     return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
 
 
+def locked(audience_id: Any) -> ColumnElement[bool]:
+    """True for a row of a locked tenant's place, by the column that holds the place's id.
+
+    For the queries of jobs, which have no `Readable`.
+    """
+    closed: ColumnElement[bool] = audience_id.in_(_LOCKED_IDS)
+    return closed
+
+
+def is_locked(session: Session, one: Audience | Person) -> bool:
+    """True for a place, or a person, of a locked tenant."""
+    key = locked_key(one.platform, one.tenant)
+    return session.get(KeyValueRow, key) is not None
+
+
+def locked_key(platform: str, tenant: str) -> str:
+    """Names the row that says since when a tenant is locked."""
+    return f"{LOCKED}{platform}:{tenant}"
+
+
 def of_known_row(audience_id: Any) -> ColumnElement[int]:
     """The column `audience_id` in a query that finds its rows by their ids.
 
@@ -60,12 +91,24 @@ def of_known_row(audience_id: Any) -> ColumnElement[int]:
     return result
 
 
+_LOCK = col(KeyValueRow.key)
+_UNDER_LOCK = exists().where(
+    # a range, because an index is not used for LIKE; the locks themselves all lie within
+    _LOCK.between(LOCKED, LOCKED[:-1] + chr(ord(LOCKED[-1]) + 1)),
+    func.substr(AudienceRow.name, 1, func.length(_LOCK) - len(LOCKED) + 1)
+    == func.substr(_LOCK, len(LOCKED) + 1) + ":",
+)
+"""A lock that names the place's platform and tenant."""
+
+_LOCKED_IDS = select(col(AudienceRow.id)).where(_UNDER_LOCK)
+
 # Built once: every read begins with one of these, and assembling it takes longer than running it.
 _BY_NAME = (
     select(col(AudienceRow.id), col(AudienceRow.name))
     .where(col(AudienceRow.name).in_(bindparam("names", expanding=True)))
     .order_by(col(AudienceRow.id))
 )
+_OPEN_BY_NAME = _BY_NAME.where(~_UNDER_LOCK)
 _ADD = insert(AudienceRow).returning(col(AudienceRow.id))
 _BY_ID = select(col(AudienceRow.id), col(AudienceRow.name)).where(
     col(AudienceRow.id).in_(bindparam("ids", expanding=True))

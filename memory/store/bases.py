@@ -38,7 +38,8 @@ def ensure_base(
 ) -> KnowledgeBase:
     """The place's base of that name, made now if it is new."""
     place = audiences.ensure_id(session, audience)
-    known = bases(session, Readable.of(audience), name=name)
+    here = Readable.of(audience).for_upkeep()
+    known = bases(session, here, name=name)
     if known:
         return known[0]
     row = KnowledgeBaseRow(
@@ -50,7 +51,7 @@ def ensure_base(
     )
     session.add(row)
     session.flush()
-    return bases(session, Readable.of(audience), ids=[row.id or 0])[0]
+    return bases(session, here, ids=[row.id or 0])[0]
 
 
 def bases(

@@ -59,7 +59,8 @@ _ENQUEUE = _NEW.on_conflict_do_update(
 def waiting(session: Session, now: datetime, limit: int = 1000) -> list[Pending]:
     """Messages that are due, in the order in which they were queued.
 
-    None before an earlier one of its conversation, unless that has failed often.
+    None before an earlier one of its conversation, unless that has failed often; none of a locked
+    tenant.
     """
     earlier = aliased(ExtractionRow)
     held = exists().where(
@@ -71,7 +72,11 @@ def waiting(session: Session, now: datetime, limit: int = 1000) -> list[Pending]
     )
     rows = session.exec(
         select(ExtractionRow)
-        .where(col(ExtractionRow.due_at) <= now, ~held)
+        .where(
+            col(ExtractionRow.due_at) <= now,
+            ~held,
+            ~audiences.locked(col(ExtractionRow.audience_id)),
+        )
         .order_by(col(ExtractionRow.queued_at), col(ExtractionRow.message_id))
         .limit(limit)
     ).all()

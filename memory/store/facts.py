@@ -59,7 +59,7 @@ def confirm(session: Session, known: Fact, again: NewFact) -> Fact:
     session.add(row)
     session.flush()
     _add_evidence(session, known.id, again.evidence)
-    return get(session, [known.id], Readable.of(known.audience))[known.id]
+    return get(session, [known.id], Readable.of(known.audience).for_upkeep())[known.id]
 
 
 def _add_evidence(session: Session, fact_id: int, evidence: Iterable[Evidence]) -> None:
@@ -87,7 +87,7 @@ def exact(session: Session, fact: NewFact, *, of_speaker: bool = False) -> Fact 
 
     With `of_speaker` only what the same person said: "my wife" is somebody else for each.
     """
-    ids = audiences.readable_ids(session, Readable.of(fact.audience))
+    ids = audiences.readable_ids(session, Readable.of(fact.audience).for_upkeep())
     where = [
         col(FactRow.audience_id).in_(ids),
         col(FactRow.subject) == subject_key(fact.subject),
@@ -112,7 +112,7 @@ def of_subject(
     """Facts about a subject in one place (of some attributes) that nothing superseded, oldest
     first.
     """
-    ids = audiences.readable_ids(session, Readable.of(audience))
+    ids = audiences.readable_ids(session, Readable.of(audience).for_upkeep())
     where = [
         col(FactRow.audience_id).in_(ids),
         col(FactRow.subject) == subject_key(subject),
@@ -132,7 +132,7 @@ def maybe_same_subject(
     same speaker of themself or of something that has a name: whom a sentence is about is not
     always told from its words ("Rugby is played by some men", "some men play rugby").
     """
-    ids = audiences.readable_ids(session, Readable.of(audience))
+    ids = audiences.readable_ids(session, Readable.of(audience).for_upkeep())
     about = col(FactRow.subject) == subject_key(subject)
     if subject == speaker or isinstance(subject, str):
         unsure = or_(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import String, cast, delete, func, insert, update
@@ -11,6 +11,8 @@ from sqlmodel import Session, col, select
 
 from memory.tables import ClaimRow, InboxRow
 from memory.types import InboxEvent
+
+ONE_DAY = timedelta(days=1)
 
 
 def commit(
@@ -108,6 +110,29 @@ def forget_before(session: Session, moment: datetime) -> int:
         delete(InboxRow).where(col(InboxRow.done_at) < moment).returning(col(InboxRow.id))
     )
     session.execute(delete(ClaimRow).where(col(ClaimRow.claimed_at) < moment))
+    return len(gone.scalars().all())
+
+
+def erase_tenant(session: Session, platform: str, tenant: str, now: datetime) -> int:
+    """Drop a tenant's events and claims, but for what came within the last day and may be just
+    being handled; gives how many events.
+    """
+    gone = session.execute(
+        delete(InboxRow)
+        .where(
+            col(InboxRow.platform) == platform,
+            col(InboxRow.tenant) == tenant,
+            col(InboxRow.done_at).is_not(None) | (col(InboxRow.received_at) < now - ONE_DAY),
+        )
+        .returning(col(InboxRow.id))
+    )
+    prefix = f"{platform}\x1f{tenant}\x1f"
+    session.execute(
+        delete(ClaimRow).where(
+            col(ClaimRow.key).startswith(prefix, autoescape=True),
+            col(ClaimRow.claimed_at) < now - ONE_DAY,
+        )
+    )
     return len(gone.scalars().all())
 
 

@@ -79,7 +79,7 @@ def put(
 
 def find(session: Session, audience: Audience, platform_id: str) -> Message | None:
     """The message that the platform knows by this id, in this place."""
-    ids = audiences.readable_ids(session, Readable.of(audience))
+    ids = audiences.readable_ids(session, Readable.of(audience).for_upkeep())
     row = session.exec(
         select(MessageRow).where(
             col(MessageRow.audience_id).in_(ids), MessageRow.platform_id == platform_id
@@ -266,7 +266,10 @@ def _with_places(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
 
 
 def to_recheck(session: Session, platform: str, after: int, limit: int) -> list[Message]:
-    """The next of people's messages on a platform by id, blank and expired ones left out."""
+    """The next of people's messages on a platform by id.
+
+    Blank and expired ones are left out, and those of a locked tenant.
+    """
     rows = session.exec(
         select(MessageRow)
         .join(AudienceRow, col(AudienceRow.id) == col(MessageRow.audience_id))
@@ -275,6 +278,7 @@ def to_recheck(session: Session, platform: str, after: int, limit: int) -> list[
             MessageRow.role == Role.USER.value,
             col(MessageRow.id) > after,
             MessageRow.text != "",
+            ~audiences.locked(col(MessageRow.audience_id)),
         )
         .order_by(col(MessageRow.id))
         .limit(limit)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import delete, func, update
+from sqlalchemy import ColumnElement, delete, func, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences
@@ -93,9 +93,11 @@ def add(session: Session, new: NewReminder, now: datetime) -> Reminder:
 
 
 def due(session: Session, now: datetime) -> list[Reminder]:
-    """Those whose time has come, longest due first."""
+    """Those whose time has come, longest due first; those of a locked tenant wait."""
     rows = session.exec(
-        select(ReminderRow).where(ReminderRow.next_at <= now).order_by(col(ReminderRow.next_at))
+        select(ReminderRow)
+        .where(ReminderRow.next_at <= now, ~audiences.locked(col(ReminderRow.audience_id)))
+        .order_by(col(ReminderRow.next_at))
     ).all()
     return _all(session, rows)
 
@@ -107,6 +109,7 @@ def of_person(session: Session, person: Person, audience: Audience) -> list[Remi
         .where(
             ReminderRow.person == str(person),
             ReminderRow.audience_id == audiences.ensure_id(session, audience),
+            ~audiences.locked(col(ReminderRow.audience_id)),
         )
         .order_by(col(ReminderRow.next_at), col(ReminderRow.id))
     ).all()
@@ -175,6 +178,27 @@ def remove_for_person(
     if places is not None:
         theirs = theirs.where(col(ReminderRow.audience_id).in_(places))
     return len(session.execute(theirs.returning(col(ReminderRow.id))).scalars().all())
+
+
+def remove_made_between(session: Session, person: Person, start: datetime, end: datetime) -> int:
+    """Delete what a person asked for from `start` until before `end`, in every place. Counts
+    them.
+    """
+    gone = delete(ReminderRow).where(*_made_between(person, start, end))
+    return len(session.execute(gone.returning(col(ReminderRow.id))).scalars().all())
+
+
+def count_made_between(session: Session, person: Person, start: datetime, end: datetime) -> int:
+    """How many `remove_made_between` would delete."""
+    made = select(func.count()).select_from(ReminderRow).where(*_made_between(person, start, end))
+    return session.exec(made).one()
+
+
+def _made_between(
+    person: Person, start: datetime, end: datetime
+) -> tuple[ColumnElement[bool], ...]:
+    made = col(ReminderRow.created_at)
+    return (col(ReminderRow.person) == str(person), made >= start, made < end)
 
 
 def remove_in(session: Session, audience_id: int) -> None:

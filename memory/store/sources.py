@@ -176,7 +176,7 @@ def everywhere(session: Session, audience: Audience, platform_id: str) -> list[S
         for id_, name, added_by in rows
         if name.startswith(tenant) or added_by.startswith(tenant)
     ]
-    places = Readable(frozenset(place for _, place in found))
+    places = Readable(frozenset(place for _, place in found)).for_upkeep()
     return listed(session, places, ids=[id_ for id_, _ in found])
 
 
@@ -192,6 +192,7 @@ def to_recheck(session: Session, platform: str, after: int, limit: int) -> list[
             col(SourceRow.message_id).is_not(None),
             col(SourceRow.id) > after,
             _present(),
+            ~audiences.locked(col(SourceRow.audience_id)),
         )
         .order_by(col(SourceRow.id))
         .limit(limit)

@@ -63,7 +63,8 @@ def add(
 def get(session: Session, trace_id: int, asker: Person) -> Trace | None:
     """The asker's own trace."""
     row = session.get(TraceRow, trace_id) if trace_id <= LARGEST_ID else None
-    return _to_trace(session, row) if row is not None and row.asker == str(asker) else None
+    mine = row is not None and row.asker == str(asker)
+    return _open_trace(session, row) if row is not None and mine else None
 
 
 def latest(session: Session, asker: Person, audience: Audience) -> Trace | None:
@@ -77,7 +78,7 @@ def latest(session: Session, asker: Person, audience: Audience) -> Trace | None:
         .order_by(col(TraceRow.id).desc())
         .limit(1)
     ).first()
-    return _to_trace(session, ids) if ids else None
+    return _open_trace(session, ids) if ids else None
 
 
 def rate(session: Session, trace_id: int, asker: Person, rating: int) -> bool:
@@ -117,6 +118,12 @@ def remove_for(session: Session, message_ids: Iterable[int]) -> None:
         )
     )
     session.execute(delete(LineagePlaceRow).where(col(LineagePlaceRow.derived).in_(keys)))
+
+
+def _open_trace(session: Session, row: TraceRow) -> Trace | None:
+    """The trace, unless its place is locked."""
+    found = _to_trace(session, row)
+    return None if audiences.is_locked(session, found.audience) else found
 
 
 def _to_trace(session: Session, row: TraceRow) -> Trace:

@@ -147,7 +147,7 @@ async def test_a_model_is_asked_only_when_the_bases_are_nearly_alike(
         assert "cooking" in model.asked_shaped[0][1][0].content
 
 
-def read_sections(data: bytes, *_: object) -> Document:
+async def read_sections(data: bytes, *_: object) -> Document:
     """A document without pages: one section, under a heading."""
     heading, text = data.decode().split("|")
     return Document("", MediaType.MARKDOWN, (Page(None, ("Handbook", heading), text),))
@@ -246,7 +246,11 @@ async def test_what_has_no_pages_is_counted_in_sections(
     mind: Mind, kind: MediaType, english: str, japanese: str
 ) -> None:
     document = Document("", kind, (Page(None, (), "One."), Page(None, (), "二。")))
-    knowledge = made(mind, lambda *_: document)
+
+    async def read(*_: object) -> Document:
+        return document
+
+    knowledge = made(mind, read)
     base = await knowledge.ensure_base("handbook", GENERAL, TARO)
     source = (await knowledge.add(base, new(), b"x")).source
     assert source is not None

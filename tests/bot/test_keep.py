@@ -45,11 +45,21 @@ async def test_a_quotation_is_kept_as_what_it_is_and_never_twice(mind: Mind, loc
 @pytest.mark.parametrize("locale", ASKED)
 async def test_a_models_answer_is_marked_as_one(mind: Mind, locale: str) -> None:
     told, question = ASKED[locale]
-    desk = Desk.over(mind, ScriptedChatModel([told]))
+    answer = {"en": "Early, say the guards on duty.", "ja": "守衛によれば朝早くです。"}[locale]
+    desk = Desk.over(mind, ScriptedChatModel([answer]))
     await mind.state(told)
     await desk.say(question, readable=HERE)
     assert MODELS[locale] in await keep(desk, locale)
     assert len(await kept(mind, Origin.MODEL_ANSWER)) == 1
+
+
+async def test_what_is_known_already_is_not_said_to_be_kept(mind: Mind) -> None:
+    told, question = ASKED["en"]
+    desk = Desk.over(mind, ScriptedChatModel([told]))
+    await mind.state(told)
+    await desk.say(question, readable=HERE)
+    assert await keep(desk, "en") == f"I knew that already: {told}"
+    assert await kept(mind, Origin.MODEL_ANSWER) == []
 
 
 async def test_what_is_quoted_because_the_model_fails_is_no_models_answer(mind: Mind) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -267,6 +268,32 @@ async def test_reminders_go_with_their_person(mind: Mind, desk: Desk, reminders:
     await ask(reminders, desk, "remind me tomorrow at 9 to call Ken")
     await mind.memory.forget_person(TARO)
     assert await mind.database.read(store.count) == 0
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "command"),
+    [
+        ("remind me in 3 days to call Ken", "remind me in 2 days to pay", "forget said today"),
+        ("3日後に鍵を返すのをリマインドして", "2日後に家賃を払うのをリマインドして", "忘れて said 今日"),
+    ],
+)
+async def test_what_was_said_in_a_time_goes_with_its_reminders(
+    desk: Desk, reminders: Reminders, early: str, late: str, command: str
+) -> None:
+    mind = desk.mind
+    await ask(reminders, desk, early)
+    mind.clock.advance(days=1)
+    await ask(reminders, desk, late)
+    await ask(reminders, desk, late, HANAKO)
+    (asked,) = (await desk.command(command)).choices
+    receipt = await desk.command(asked.command)
+    assert "1" in receipt.text
+    left = await mind.database.read(lambda s: store.due(s, NOON + timedelta(days=9)))
+    assert {(item.person, item.next_at > NOON + timedelta(days=2.5)) for item in left} == {
+        (TARO, True),
+        (HANAKO, True),
+    }
+    assert "nothing" in (await desk.command("forget said today")).text
 
 
 async def test_a_reminder_goes_with_the_message_that_asked_for_it(

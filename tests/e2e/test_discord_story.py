@@ -479,3 +479,18 @@ async def test_no_words_of_anybody_are_in_the_log(run: DiscordRun) -> None:
     ):
         assert words not in log
     assert "Traceback" not in log
+
+
+async def test_complaint_13_forgetting_everything_leaves_no_vector_behind(
+    run: DiscordRun,
+) -> None:
+    alice = run.person("alice")
+    guild = await run.guild("g", alice)
+    where = await surface(run, "channel", guild, alice)
+    for fruit in FRUITS:
+        await run.ask(alice, where, f"I like {fruit}{alice.id}.")
+    assert await vectors(run, place(where, alice)) > 0
+    forgotten = await run.command(alice, where, "forget", what="everything --yes")
+    assert "Forgotten" in "\n".join(forgotten.shown)
+    assert await vectors(run, place(where, alice)) == 0
+    assert run.program.on_disk(f"{FRUITS[0]}{alice.id}") == []

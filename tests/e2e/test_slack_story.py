@@ -29,7 +29,19 @@ from tests.e2e.slack_workspace import BOT_USER, Workspace, shown_text
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ADMIN = "UADMIN"
-ENGLISH = ("ALICE", "BOB", "CAROL", "DAVE", "ERIN", "FRANK", "GRACE", "HEIDI", "IVAN", "JUDY")
+ENGLISH = (
+    "ALICE",
+    "BOB",
+    "CAROL",
+    "DAVE",
+    "ERIN",
+    "FRANK",
+    "GRACE",
+    "HEIDI",
+    "IVAN",
+    "JUDY",
+    "MALLORY",
+)
 JAPANESE = ("HANAKO", "TARO")
 CHANNELS = (
     "ANSWER",
@@ -43,6 +55,7 @@ CHANNELS = (
     "AGAIN",
     "JA",
     "TRACES",
+    "CLEAR",
 )
 
 
@@ -350,3 +363,20 @@ async def test_the_log_names_nobody_s_words(run: SlackRun) -> None:
     await run.command("UBOB", "CANSWER", "search Kingfisher")
     assert "Kingfisher" not in run.log_text()
     assert "Traceback" not in run.log_text()
+
+
+async def test_complaint_13_forgetting_everything_leaves_no_vector_behind(run: SlackRun) -> None:
+    held = (
+        "SELECT count(*) FROM embedding e JOIN audience a ON a.id = e.audience_id"
+        " WHERE a.name LIKE '%CCLEAR' OR a.name LIKE '%DMALLORY'"
+    )
+    waiting = held.replace("embedding e", "embedding_queue e")
+    for fruit in ("loquats", "medlars", "びわ"):
+        await run.mention("UMALLORY", "CCLEAR", f"I like {fruit}.")
+    await run.until(lambda: run.query(waiting)[0][0] == 0)
+    assert run.query(held)[0][0] > 0
+    shown = await run.command("UMALLORY", "CCLEAR", "forget everything --yes")
+    assert "Forgotten" in shown
+    assert run.query(held)[0][0] == 0
+    assert run.query(waiting)[0][0] == 0
+    assert "loquats" not in await run.command("UMALLORY", "CCLEAR", "search loquats")
