@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, insert, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, insert, or_, select
 from sqlmodel import Session, col
 
 from memory.tables import AudienceRow, KeyValueRow
@@ -92,9 +92,12 @@ def of_known_row(audience_id: Any) -> ColumnElement[int]:
 
 
 _LOCK = col(KeyValueRow.key)
+# a range, because an index is not used for LIKE; all locks lie within
+_IS_LOCK = _LOCK.between(LOCKED, LOCKED[:-1] + chr(ord(LOCKED[-1]) + 1))
+_ANY_LOCK = exists().where(_IS_LOCK)
+"""Asked once per query, not for each place: mostly there is none."""
 _UNDER_LOCK = exists().where(
-    # a range, because an index is not used for LIKE; the locks themselves all lie within
-    _LOCK.between(LOCKED, LOCKED[:-1] + chr(ord(LOCKED[-1]) + 1)),
+    _IS_LOCK,
     func.substr(AudienceRow.name, 1, func.length(_LOCK) - len(LOCKED) + 1)
     == func.substr(_LOCK, len(LOCKED) + 1) + ":",
 )
@@ -108,7 +111,7 @@ _BY_NAME = (
     .where(col(AudienceRow.name).in_(bindparam("names", expanding=True)))
     .order_by(col(AudienceRow.id))
 )
-_OPEN_BY_NAME = _BY_NAME.where(~_UNDER_LOCK)
+_OPEN_BY_NAME = _BY_NAME.where(or_(~_ANY_LOCK, ~_UNDER_LOCK))
 _ADD = insert(AudienceRow).returning(col(AudienceRow.id))
 _BY_ID = select(col(AudienceRow.id), col(AudienceRow.name)).where(
     col(AudienceRow.id).in_(bindparam("ids", expanding=True))

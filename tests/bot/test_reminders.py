@@ -274,7 +274,11 @@ async def test_reminders_go_with_their_person(mind: Mind, desk: Desk, reminders:
     ("early", "late", "command"),
     [
         ("remind me in 3 days to call Ken", "remind me in 2 days to pay", "forget said today"),
-        ("3日後に鍵を返すのをリマインドして", "2日後に家賃を払うのをリマインドして", "忘れて said 今日"),
+        (
+            "3日後に鍵を返すのをリマインドして",
+            "2日後に家賃を払うのをリマインドして",
+            "忘れて said 今日",
+        ),
     ],
 )
 async def test_what_was_said_in_a_time_goes_with_its_reminders(

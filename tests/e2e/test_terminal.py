@@ -344,15 +344,17 @@ def test_a_full_disk_is_one_clear_line_and_loses_nothing_acknowledged(program: P
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    lines = "".join(f"私の番号{n}は{'長い' * 3_000}です。\n" for n in range(60))
+    long = "長い" * 400
+    said = ["".join(f"私の番号{n}の{m}は{long}です。" for m in range(8)) for n in range(60)]
+    lines = "".join(f"{line}\n" for line in said)
     ended = program.run("chat", "--user", "taro", said=lines, before=small_disk)
     assert ended.code == 1
     assert "disk" in ended.complained_in_one_line()
-    answered = [n for n in range(60) if f"：私の番号{n}は" in ended.out]
+    answered = [n for n in range(60) if f"：私の番号{n}の0は" in ended.out]
     assert 0 < len(answered) < 60
     exported = json.loads(program.run("facts", "export", "--user", "taro").out)
     kept = [fact["text"] for fact in exported["facts"]]
-    assert all(any(text.startswith(f"私の番号{n}は") for text in kept) for n in answered)
+    assert all(any(text.startswith(f"私の番号{n}の0は") for text in kept) for n in answered)
     assert program.run("check").code == 0
 
 

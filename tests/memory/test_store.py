@@ -419,7 +419,8 @@ async def test_a_trace_is_shown_to_its_asker_only(mind: Mind) -> None:
 async def test_lineage_names_what_was_made_from_a_record(mind: Mind) -> None:
     fact = await mind.state("I live in Osaka")
     ref = Ref(Kind.FACT, fact.id)
-    reply = await mind.reply("you live in Osaka", [ref, Ref(Kind.MESSAGE, 999)])
+    asked = await mind.hear("Where do I live?")
+    reply = await mind.reply("you live in Osaka", [ref, Ref(Kind.MESSAGE, asked.id)])
     assert await mind.database.read(lambda s: traces.derived_from(s, [ref])) == [reply.id]
 
 

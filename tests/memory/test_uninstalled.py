@@ -87,8 +87,8 @@ async def stored(mind: Mind, knowledge: Knowledge) -> None:
     await mind.directory.set_place(GONE, Place(listen=True, greeted=True))
 
     def more(session: Session) -> None:
-        words = {"text": "Wyvernholm 未処理"}
-        inbox.commit(session, "slack", "T1", "d1", words, mind.clock())
+        waiting = {"text": "Wyvernholm 未処理"}
+        inbox.commit(session, "slack", "T1", "d1", waiting, mind.clock())
         for place, words in ((GONE, "remembranza"), (KEPT, "remembranza too")):
             wish = NewReminder(
                 MIA, "mia", place, "c", f"m{words}", reminders.Kind.REMINDER, words, {},
@@ -372,3 +372,10 @@ async def test_a_server_s_end_leaves_direct_messages_alone(
     await uninstalled.erase_due()
     assert [f.text for f in await mind.memory.facts_about(user, here)] == ["I like figs"]
     assert await mind.problems() == []
+
+
+def test_only_the_memory_itself_looks_behind_a_lock() -> None:
+    root = Path(__file__).parents[2]
+    outside = [*root.joinpath("bot").rglob("*.py"), *root.joinpath("adapters").rglob("*.py")]
+    assert len(outside) > 50
+    assert [path.name for path in outside if "upkeep" in path.read_text("utf-8")] == []
