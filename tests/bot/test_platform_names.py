@@ -13,6 +13,7 @@ NAMES = ("slack", "discord")
 WIRING = {
     "bot/app.py",
     "bot/app_platforms.py",
+    "bot/app_tokens.py",
     "bot/cli.py",
     "bot/settings.py",
     "bot/doctor.py",  # checks the shape of each token

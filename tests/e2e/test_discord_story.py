@@ -467,6 +467,10 @@ async def test_what_is_not_addressed_to_it_is_never_stored_until_a_channel_is_li
 
 
 async def test_no_words_of_anybody_are_in_the_log(run: DiscordRun) -> None:
+    alice = run.person("alice")
+    dm = run.world.dm(alice)
+    for words in ("I live in Kanazawa.", "Where do I live?", "私のロッカーは金沢です。"):
+        await run.ask(alice, dm, words)
     log = run.program.log_text()
     assert "answered message:" in log
     for words in (
