@@ -413,7 +413,16 @@ async def chat(
         trace=explain if trace else None,
     )
     async with serving(app, [platform]):
-        await platform.run()
+        talk = asyncio.create_task(platform.run())
+        stuck = asyncio.create_task(app.dispatcher.stuck())
+        try:
+            await asyncio.wait({talk, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            if not talk.done():
+                raise stuck.result()
+            await talk
+        finally:
+            talk.cancel()
+            stuck.cancel()
         await app.extractor.drain()
         await app.memory.embedding.drain()
     return not platform.closed

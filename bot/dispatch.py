@@ -47,6 +47,9 @@ PARALLEL = 16
 ATTEMPTS = 3
 """How often an event that fails here is tried before it is given up, with an error in the log."""
 
+STUCK_AFTER = 5
+"""Failed tries to write down where an event stands, after which `Dispatcher.stuck` tells."""
+
 PATIENCE = timedelta(days=1)
 """How long an answer waits for a platform that cannot be reached."""
 
@@ -94,6 +97,8 @@ class Dispatcher:
         self._slots = asyncio.Semaphore(PARALLEL)
         self._last = 0
         self._idle = asyncio.Event()
+        self._stuck = asyncio.Event()
+        self._trouble: StoreUnavailable | None = None
         self._stopping = False
 
     # -- the inbox -------------------------------------------------------------------------------
@@ -250,14 +255,29 @@ class Dispatcher:
         Going on without would answer twice after a restart; giving up would stop the
         conversation for good.
         """
-        pause = 0.25
+        pause, tries = 0.25, 0
         while True:
             try:
-                return await self._database.write(work)
+                done = await self._database.write(work)
             except StoreUnavailable as error:
                 log.warning("could not note where an event stands: %s", error)
+                self._trouble, tries = error, tries + 1
+                if tries >= STUCK_AFTER:
+                    self._stuck.set()
+            else:
+                self._stuck.clear()
+                return done
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def stuck(self) -> StoreUnavailable:
+        """Waits until the database has refused for seconds to note where an event stands; why.
+
+        A server goes on trying. Somebody at a terminal is told.
+        """
+        await self._stuck.wait()
+        assert self._trouble is not None
+        return self._trouble
 
     async def _once(self, event: InboxEvent, attempts: int, lane: _Lane) -> str:
         platform = self._platforms[event.platform]

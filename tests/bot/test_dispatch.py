@@ -280,6 +280,26 @@ async def test_a_conversation_goes_on_after_its_bookkeeping_failed(
     assert None not in outcomes(desk).values()
 
 
+async def test_who_waits_hears_of_a_database_that_goes_on_refusing(
+    desk: Desk,
+    dispatcher: Dispatcher,
+    platform: FakePlatform,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreUnavailable("The disk that holds the database is full.")
+
+    monkeypatch.setattr(dispatch, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(dispatch, "_done", refuse)
+    async with running(dispatcher, platform):
+        await commit(dispatcher, "d0", "I like kelp.")
+        trouble = await asyncio.wait_for(dispatcher.stuck(), 30)
+        assert "full" in str(trouble)
+        monkeypatch.undo()
+        await settled(dispatcher)
+    assert None not in outcomes(desk).values()
+
+
 async def test_stopping_leaves_what_was_not_begun_for_the_next_start(
     desk: Desk, dispatcher: Dispatcher, platform: FakePlatform
 ) -> None:
