@@ -300,9 +300,11 @@ class Responder:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._look_up.find(work)
                 work.used = work.quotable()
-            yield await self._finish(
-                work, without_model(work.learned, work.used, work.asked, work.reader)
-            )
+            reply = without_model(work.learned, work.used, work.asked, work.reader)
+            paused = any(each.paused for each in standing)
+            if paused and not (work.used or work.asked.is_question or work.asked.is_talk):
+                reply = Reply(work.say("Paused: I did not store that."))
+            yield await self._finish(work, reply)
             return
         yield Status(work.say("Thinking…"))
         await self._look_up.find(work)

@@ -275,7 +275,8 @@ async def test_a_paused_person_is_answered_and_not_kept(settings: Settings) -> N
         [
             ("I live in Osaka.", "Remembered"),
             ("/memory pause me", ""),
-            ("I like cats.", lacks("Remembered")),
+            ("I like cats.", ("Paused: I did not store that.", lacks("Remembered"))),
+            ("猫が好きです。", ("保存しませんでした", lacks("覚えました"))),
             ("Where do I live?", "Osaka"),
             ("/memory resume me", ""),
             ("I like dogs.", "Remembered"),
