@@ -37,8 +37,8 @@ def head() -> str | None:
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
-def upgrade(engine: Engine) -> None:
-    """Bring the database to the newest revision, in one transaction.
+def upgrade(engine: Engine, to: str = "head") -> None:
+    """Bring the database to a revision, the newest unless another is named, in one transaction.
 
     Raises SchemaMismatch for a database that a newer Oboete wrote.
     """
@@ -51,7 +51,7 @@ def upgrade(engine: Engine) -> None:
             "The database was written by a newer version of Oboete; please update this one."
         )
     with translated(), engine.begin() as connection:
-        command.upgrade(_config(connection), "head")
+        command.upgrade(_config(connection), to)
 
 
 def differences(engine: Engine) -> list[object]:

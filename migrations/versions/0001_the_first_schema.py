@@ -321,16 +321,6 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "lineage_place",
-        sa.Column("derived", sa.Integer(), nullable=False),
-        sa.Column("audience_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["audience_id"], ["audience.id"], name=op.f("fk_lineage_place_audience_id_audience")
-        ),
-        sa.PrimaryKeyConstraint("derived", "audience_id", name=op.f("pk_lineage_place")),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
         "message",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("audience_id", sa.Integer(), nullable=False),
@@ -682,7 +672,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_message_author")
 
     op.drop_table("message")
-    op.drop_table("lineage_place")
     op.drop_table("lexical_statistics")
     op.drop_table("lexical_entry")
     op.drop_table("knowledge_base")

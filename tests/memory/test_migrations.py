@@ -77,3 +77,33 @@ def test_a_migration_that_fails_leaves_nothing_half_done(
         names = connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars().all()
     assert [name for name in names if name not in {"trace", "alembic_version"}] == []
     assert migrations.current(empty.engine) is None
+
+
+def test_replies_of_an_older_database_keep_the_places_behind_them(empty: Database) -> None:
+    """Else what was said in one place could be read in another through a reply."""
+    migrations.upgrade(empty.engine, "0001")
+    with empty.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO audience VALUES (1, 'slack:T:here'), (2, 'slack:T:a'), (3, 'slack:T:b')"
+        )
+        for id_, place in ((1, 1), (2, 2), (3, 1)):
+            connection.exec_driver_sql(
+                "INSERT INTO message (id, audience_id, platform_id, conversation, role,"
+                " author_name,"
+                " text, text_key, sent_at, stored_at, revision, time_zone, mentions, findable,"
+                f" expired) VALUES ({id_}, {place}, 'm{id_}', 'c', 'user', 'n', 't', x'00',"
+                " '2026-01-01', '2026-01-01', '', 'UTC', '{}', 1, 0)"
+            )
+        connection.exec_driver_sql(
+            "INSERT INTO fact (id, audience_id, subject, speaker, text, text_key, language, origin,"
+            " negated, said_at, learned_at, confirmed) VALUES (7, 3, 's', 'p', 't', x'00', 'en',"
+            " 'stated', 0, '2026-01-01', '2026-01-01', 1)"
+        )
+        reply, here, elsewhere, fact = 1 << 2 | 1, 3 << 2 | 1, 2 << 2 | 1, 7 << 2 | 0
+        for source in (here, elsewhere, fact):
+            connection.exec_driver_sql("INSERT INTO lineage VALUES (?, ?)", (reply, source))
+    migrations.upgrade(empty.engine)
+    with empty.engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT derived, audience_id FROM lineage_place")
+        behind = {(derived, place) for derived, place in rows}
+    assert behind == {(reply, 2), (reply, 3)}
