@@ -256,13 +256,11 @@ class Knowledge:
         """
 
         def turn(session: Session) -> list[Source]:
-            key = f"rechecked_files.{platform}"
-            after = int(places.get_value(session, key) or 0)
-            due = sources.to_recheck(session, platform, after, limit)
-            if not due and after:
-                due = sources.to_recheck(session, platform, 0, limit)
-            places.set_value(session, key, str(due[-1].id if due else 0))
-            return due
+            return places.take_turn(
+                session,
+                f"rechecked_files.{platform}",
+                lambda after: sources.to_recheck(session, platform, after, limit),
+            )
 
         return await self._database.write(turn)
 

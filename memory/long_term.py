@@ -572,13 +572,11 @@ class LongTermMemory:
         """
 
         def turn(session: Session) -> list[Message]:
-            key = f"rechecked.{platform}"
-            after = int(places.get_value(session, key) or 0)
-            due = messages.to_recheck(session, platform, after, limit)
-            if not due and after:
-                due = messages.to_recheck(session, platform, 0, limit)
-            places.set_value(session, key, str(due[-1].id if due else 0))
-            return due
+            return places.take_turn(
+                session,
+                f"rechecked.{platform}",
+                lambda after: messages.to_recheck(session, platform, after, limit),
+            )
 
         return await self._database.write(turn)
 

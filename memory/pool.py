@@ -202,7 +202,11 @@ def _vectors(
         return np.zeros((count, 1), dtype=np.float32)
     result = np.zeros((count, model.dimension), dtype=np.float32)
     # a chunk has words only: its passages have the meaning
-    wanted = {record: row for record, row in rows.items() if record[1] & 3 != Kind.CHUNK}
+    wanted = {
+        record: row
+        for record, row in rows.items()
+        if Ref.from_key(record[1]).kind is not Kind.CHUNK
+    }
     stored = embeddings.of_records(session, model, wanted)
     if stored:
         row_of = {key: row for (_, key), row in wanted.items()}

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from sqlmodel import Session, col, select
 
 from memory.tables import KeyValueRow, PersonRow, PlaceMemberRow, PlaceRow
 from memory.types import Audience, Person
+
+
+class HasId(Protocol):
+    """A stored record."""
+
+    @property
+    def id(self) -> int: ...
+
+
+Numbered = TypeVar("Numbered", bound=HasId)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,19 @@ def get_value(session: Session, key: str) -> str | None:
 def set_value(session: Session, key: str, value: str) -> None:
     session.merge(KeyValueRow(key=key, value=value))
     session.flush()
+
+
+def take_turn(session: Session, key: str, after: Callable[[int], list[Numbered]]) -> list[Numbered]:
+    """The next in a round that has no end: `after` gives what follows an id, in the order of ids.
+
+    Where it stands is kept under `key`; past the last it begins again.
+    """
+    last = int(get_value(session, key) or 0)
+    due = after(last)
+    if not due and last:
+        due = after(0)
+    set_value(session, key, str(due[-1].id if due else 0))
+    return due
 
 
 def value_keys(session: Session, prefix: str) -> list[str]:
