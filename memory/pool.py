@@ -15,8 +15,9 @@ import numpy as np
 from sqlmodel import Session
 
 from memory import lexical, passages, ranking
+from memory.analysis import asks
 from memory.bm25 import Evidence
-from memory.store import briefs, embeddings, neighbours, sources
+from memory.store import briefs, embeddings, neighbours, sources, traces
 from memory.store.briefs import FactBrief, MessageBrief
 from memory.store.embeddings import Model
 from memory.store.facts import NAME_MARK
@@ -101,10 +102,13 @@ def gather(
         numbered[at, ref.key] = index
     frequencies, lengths = _terms(session, len(rows), numbered, evidence)
     context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
+    put = _put_to_oboete(session, said)
     for id_, ids in around.items():
         row = place[Ref(Kind.MESSAGE, id_)]
         for column, other in enumerate(ids):
-            if other is not None and other in said and _together(said[id_], said[other]):
+            if other is None or other not in said or not _together(said[id_], said[other]):
+                continue
+            if other not in put or said[id_].author is None:
                 context[row, column] = place[Ref(Kind.MESSAGE, other)]
     for row, ref in enumerate(rows):
         if ref.kind is Kind.PASSAGE:
@@ -131,6 +135,12 @@ def _chunk_id(ref: Ref) -> int:
 
 def _asks(record: Record) -> bool:
     return not isinstance(record, SourceChunk) and ranking.ends_as_question(record.text)
+
+
+def _put_to_oboete(session: Session, said: Mapping[int, MessageBrief]) -> set[int]:
+    """The questions that Oboete answered: what people say next is no answer to them."""
+    put = [id_ for id_, message in said.items() if message.author is not None]
+    return {id_ for id_ in traces.answered(session, put) if asks(said[id_].text)}
 
 
 def _together(message: MessageBrief, other: MessageBrief) -> bool:

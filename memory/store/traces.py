@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, update
+from sqlalchemy import Integer, bindparam, delete, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
@@ -17,6 +17,9 @@ from memory.types import Audience, Kind, Person, Ref
 
 WORDS = frozenset({"query", "searches"})
 """The steps that hold words of the conversation."""
+
+_IDS = bindparam("ids", type_=Integer, expanding=True, literal_execute=True)
+_ANSWERED = select(col(TraceRow.message_id)).where(col(TraceRow.message_id).in_(_IDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,14 @@ def derived_from(session: Session, sources: Iterable[Ref]) -> list[int]:
     keys = {ref.key for ref in sources}
     rows = session.exec(select(LineageRow.derived).where(col(LineageRow.source).in_(keys)))
     return sorted({Ref.from_key(key).id for key in rows})
+
+
+def answered(session: Session, message_ids: Collection[int]) -> set[int]:
+    """Those of the messages that Oboete answered."""
+    if not message_ids:
+        return set()
+    found = session.connection().execute(_ANSWERED, {"ids": list(message_ids)}).scalars()
+    return {id_ for id_ in found if id_ is not None}
 
 
 def remove_for(session: Session, message_ids: Iterable[int]) -> None:

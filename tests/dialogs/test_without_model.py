@@ -306,3 +306,35 @@ async def test_a_dm_stays_in_the_dm_and_a_private_channel_in_the_channel(
     in_team = await converse(settings, question, channel="team", private=True)
     assert "4711" not in in_team[0]
     assert "Friday" in in_team[1]
+
+
+@pytest.mark.parametrize(
+    "dialog",
+    [
+        (
+            ("What is the pass phrase?", "I know nothing"),
+            ("what is the pass phrase", "I know nothing"),
+            ("remember that my sister likes tea", "Remembered"),
+            ("remember that nothing else matters", "Remembered"),
+            ("What is the pass phrase?", "I know nothing"),
+            ("remember that the pass phrase is amberfish", "Remembered"),
+            ("remember that my brother likes coffee", "Remembered"),
+            ("What is the pass phrase?", ("amberfish", lacks("coffee"))),
+        ),
+        (
+            ("合言葉は何ですか？", "何も知りません"),
+            ("合言葉は何だっけ", "何も知りません"),
+            ("妹はお茶が好きだと覚えて", "覚えました"),
+            ("それ以外は重要ではないと覚えて", "覚えました"),
+            ("合言葉は何ですか？", "何も知りません"),
+            ("合言葉は琥珀だと覚えて", "覚えました"),
+            ("弟はコーヒーが好きだと覚えて", "覚えました"),
+            ("合言葉は何ですか？", ("琥珀", lacks("コーヒー"))),
+        ),
+    ],
+    ids=["en", "ja"],
+)
+async def test_what_is_said_after_a_question_to_oboete_does_not_pass_for_its_answer(
+    settings: Settings, dialog: tuple[tuple[str, Expected], ...]
+) -> None:
+    await verify_dialog(settings, dialog)
