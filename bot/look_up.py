@@ -16,7 +16,7 @@ from memory.analysis import SELF, asks
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.retrieve import RELEVANT
-from memory.types import Fact, Hit, Kind, Readable, Ref
+from memory.types import Fact, Hit, Kind, Message, Readable, Ref
 
 RECALLED = 12
 """Records that a model gets to see."""
@@ -43,14 +43,19 @@ class LookUp:
     async def find(self, work: Exchange) -> None:
         """Look up what bears on the message, in places that its readers can read right now."""
         await self._look_up(work)
-        if await self.lost(work, [hit.ref for hit in work.hits]):
+        if await self.lost(work, work.hits):
             await self._look_up(work)
 
-    async def lost(self, work: Exchange, used: Collection[Ref]) -> bool:
+    async def lost(self, work: Exchange, used: Collection[Hit] | Collection[Message]) -> bool:
         """True when the records draw on a place that can be read no more; it is left out then."""
-        places = await self._memory.places_behind(used)
         message = work.message
-        asked = Readable(places.audiences - {message.audience})
+        places = {record.audience for record in used}
+        # what is no reply is of one place alone
+        replies = [said.id for record in used if (said := _said(record)) and said.author is None]
+        if replies:
+            behind = await self._memory.places_behind([Ref(Kind.MESSAGE, id_) for id_ in replies])
+            places |= behind.audiences
+        asked = Readable(frozenset(places - {message.audience}))
         if not asked.audiences:
             return False
         now = await as_of_now(replace(message, readable=asked), work.recheck)
@@ -115,6 +120,10 @@ class LookUp:
             for hit in [*hits, *reversed(missing)]
         ]
         return sorted(settled, key=lambda hit: -hit.score)
+
+
+def _said(record: Hit | Message) -> Message | None:
+    return record.message if isinstance(record, Hit) else record
 
 
 def _is_new(hit: Hit, own: Collection[int], seen: Collection[int]) -> bool:

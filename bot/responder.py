@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
@@ -47,7 +46,7 @@ from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
 from memory.store.places import Place, Preferences
-from memory.types import Audience, Kind, Message, NewMessage, Ref, Role
+from memory.types import Audience, Message, NewMessage, Role
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +63,9 @@ ASK_AGAIN = timedelta(minutes=2)
 Take = Callable[[IncomingMessage, Translator], Awaitable[Reply | None]]
 """Replies to what it knows how to do; None leaves the message to others."""
 
+
+Standing = tuple[Place, Preferences]
+"""What is set for the place and for the person of a message."""
 
 Welcome = Callable[[str, str, datetime], Awaitable[None]]
 """Is told that something happened on a platform, in a tenant, at a time (UTC)."""
@@ -119,9 +121,12 @@ class Responder:
 
         `recheck` asks the platform anew about places that the answer is about to draw on.
         """
-        say = translator(await self._locale(message))
+        if message.kind is EventKind.MESSAGE and message.addressed and message.answer:
+            self._foresee(message.text)
+        standing = await self._standing(message)
+        say = translator(self._locale(message, standing))
         try:
-            async for part in self._handle(message, say, recheck):
+            async for part in self._handle(message, standing, say, recheck):
                 yield part
         except (BotFault, MemoryFault) as error:
             log.warning("message %s was not answered: %s", message.event_id, error)
@@ -137,9 +142,11 @@ class Responder:
 
         Raises BotFault or MemoryFault.
         """
-        say = translator(await self._locale(message))
+        self._foresee(message.text)
+        standing = await self._standing(message)
+        say = translator(self._locale(message, standing))
         reply = Reply("")
-        async for part in self._converse(message, say, keep=False):
+        async for part in self._converse(message, standing, say, keep=False):
             if isinstance(part, Reply):
                 reply = part
         return reply
@@ -147,7 +154,7 @@ class Responder:
     async def hear_only(self, message: IncomingMessage) -> None:
         """Store a message without answering: refused as busy, or read again after downtime."""
         await self._welcomed(message)
-        await self._hear(message)
+        await self._hear(message, await self._standing(message))
 
     async def sent(self, reply: Reply, platform_id: str) -> None:
         """Note the platform's id of a reply, for when its words are to be forgotten."""
@@ -155,7 +162,11 @@ class Responder:
             await self._memory.sent_as(reply.stored_id, platform_id)
 
     async def _handle(
-        self, message: IncomingMessage, say: Translator, recheck: Recheck | None
+        self,
+        message: IncomingMessage,
+        standing: Standing,
+        say: Translator,
+        recheck: Recheck | None,
     ) -> AsyncIterator[ReplyPart]:
         await self._welcomed(message)
         message = seen_alone(message, self._admins)
@@ -185,7 +196,7 @@ class Responder:
             return
         edited = message.kind is EventKind.EDIT and not self._asks_again(message)
         if not message.addressed or edited or not message.answer:
-            await self._hear(message)
+            await self._hear(message, standing)
             yield SILENT
             return
         spoken = phrase(message.text)
@@ -198,7 +209,7 @@ class Responder:
         if not message.text.strip():
             yield Reply(say("Tell me something, or ask me about what you told me."))
             return
-        async for part in self._converse(message, say, recheck=recheck):
+        async for part in self._converse(message, standing, say, recheck=recheck):
             yield part
 
     async def _welcomed(self, message: IncomingMessage) -> None:
@@ -211,9 +222,13 @@ class Responder:
         soon = self._clock() - message.sent_at <= ASK_AGAIN
         return to_me and soon and asks(message.text)
 
-    async def _locale(self, message: IncomingMessage) -> str:
-        chosen = await self._directory.preferences(message.author.person)
-        return self._persona(message).language or chosen.locale or message.locale
+    def _foresee(self, text: str) -> None:
+        """Begin what takes longest for a question, before anything else is read."""
+        if asks(text) and phrase(text) is None:
+            self._memory.embedding.foresee(text)
+
+    def _locale(self, message: IncomingMessage, standing: Standing) -> str:
+        return self._persona(message).language or standing[1].locale or message.locale
 
     def _persona(self, message: IncomingMessage) -> Persona:
         """How to speak in the place; what only one person sees is theirs, not the place's."""
@@ -229,22 +244,20 @@ class Responder:
         other = translator(asked.language)
         return other if other.language == asked.language else say
 
-    async def _standing(self, message: IncomingMessage) -> tuple[Place, Preferences]:
+    async def _standing(self, message: IncomingMessage) -> Standing:
         return await self._directory.standing(message.audience, message.author.person)
 
     # -- hearing ---------------------------------------------------------------------------------
 
-    async def _hear(
-        self, message: IncomingMessage, standing: tuple[Place, Preferences] | None = None
-    ) -> Message | None:
+    async def _hear(self, message: IncomingMessage, standing: Standing) -> Message | None:
         """Store it, unless this place or person is paused; None when it was not stored.
 
         An edit of a stored message counts whomever it is addressed to: what it said before is
-        said no more. `standing` is what is set for place and person, where that is known.
+        said no more.
         """
         if message.author.is_bot:
             return None
-        place, person = standing or await self._standing(message)
+        place, person = standing
         wanted = message.addressed or place.listen
         known = None
         if message.kind is EventKind.EDIT:
@@ -270,6 +283,7 @@ class Responder:
     async def _converse(
         self,
         message: IncomingMessage,
+        standing: Standing,
         say: Translator,
         *,
         keep: bool = True,
@@ -277,14 +291,10 @@ class Responder:
     ) -> AsyncIterator[ReplyPart]:
         asked = question(message.text)
         work = Exchange(message, self._spoken(message, asked, say), asked, keep, recheck)
-        if work.asked.is_question:
-            self._memory.embedding.foresee(message.text)
-        standing, work.history = await asyncio.gather(
-            self._standing(message),
-            self._memory.history(message.conversation, message.readable, HISTORY),
-        )
+        readable = message.readable
+        work.history = await self._memory.history(message.conversation, readable, HISTORY)
         work.quiet = standing[1].quiet
-        if await self._look_up.lost(work, [Ref(Kind.MESSAGE, item.id) for item in work.history]):
+        if await self._look_up.lost(work, work.history):
             readable = work.message.readable
             work.history = await self._memory.history(message.conversation, readable, HISTORY)
         if keep:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import BindParameter, ColumnElement, String, Table, bindparam, cast, func, select
+from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, select
 from sqlmodel import Session
 
 from memory import tokens
+from memory.store.statements import numbers
 from memory.tables import LexicalStatisticsRow, PostingRow
 from memory.tokens import QueryTerms
 from memory.types import Kind
@@ -281,19 +282,14 @@ def _range(prefix: str) -> dict[str, str]:
     return {"low": prefix, "high": prefix + "\U0010ffff"}
 
 
-def _list(name: str) -> BindParameter[Any]:
-    """A list of numbers, written into the statement: SQLite takes at most 32,766 parameters."""
-    return bindparam(name, expanding=True, literal_execute=True)
-
-
 def _text(number: ColumnElement[int]) -> ColumnElement[str]:
     return cast(number, String) + " "
 
 
 # Built once: assembling a statement takes longer than running it in a small audience.
-_READABLE = _posting.c.audience_id.in_(_list("audiences"))
-_OF_KIND = _posting.c.owner.bitwise_and(3).in_(_list("kinds"))
-_OWNED = _posting.c.owner.in_(_list("owners"))
+_READABLE = _posting.c.audience_id.in_(numbers("audiences"))
+_OF_KIND = _posting.c.owner.bitwise_and(3).in_(numbers("kinds"))
+_OWNED = _posting.c.owner.in_(numbers("owners"))
 _IS_TERM = _posting.c.term.in_(bindparam("terms", expanding=True))
 _IN_RANGE = _posting.c.term.between(bindparam("low"), bindparam("high"))
 # One string of numbers per term is several times faster to fetch than a row per posting.
@@ -305,7 +301,7 @@ _PACKED = func.aggregate_strings(
 _TOTALS = select(
     func.coalesce(func.sum(_statistics.c.documents), 0),
     func.coalesce(func.sum(_statistics.c.length), 0),
-).where(_statistics.c.audience_id.in_(_list("audiences")))
+).where(_statistics.c.audience_id.in_(numbers("audiences")))
 _TERM_COUNTS = (
     select(_posting.c.term, func.count()).where(_READABLE, _IS_TERM).group_by(_posting.c.term)
 )

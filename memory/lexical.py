@@ -102,9 +102,9 @@ def add_many(session: Session, entries: Iterable[NewEntry]) -> None:
     postings.sort(key=lambda row: (row["audience_id"], row["term"], row["owner"]))
     connection = session.connection()
     if rows:
-        connection.execute(insert(_entry), rows)
+        connection.execute(_ADD_ENTRY, rows)
     if postings:
-        connection.execute(insert(_posting), postings)
+        connection.execute(_ADD_POSTING, postings)
     for audience_id, total in totals.items():
         _count(session, audience_id, total)
 
@@ -125,32 +125,25 @@ def remove(session: Session, audience_id: int, key: int) -> bool:
     return True
 
 
-def lengths(session: Session, records: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """How many terms some records have, given as (audience id, key): (key, length)."""
-    rows = session.connection().execute(_LENGTHS, {"records": json.dumps(records)}).all()
-    return [(key, length) for key, length in rows]
-
-
-def frequencies(
+def terms_of(
     session: Session, records: Sequence[tuple[int, int]], terms: Sequence[str]
-) -> list[tuple[str, int, int]]:
-    """How often some records, given as (audience id, key), have terms: (term, key, frequency).
+) -> list[tuple[int, int, str | None, int]]:
+    """How often some records, given as (audience id, key), have each of the terms.
 
-    Those that a record does not have are left out.
+    Gives (key, length of the record in terms, term, frequency); a term that a record does not
+    have is left out, and a record that has none of them comes once, with None.
     """
     asked = {"records": json.dumps(records), "terms": json.dumps(terms)}
-    rows = session.connection().execute(_FREQUENCIES, asked).all()
-    return [(term, key, frequency) for term, key, frequency in rows]
+    rows = session.connection().execute(_TERMS_OF, asked).all()
+    return [(key, length, term, times or 0) for key, length, term, times in rows]
 
 
 # One look-up per record, in as many places as they are: SQLite scans for `(a, b) IN (...)`.
-_LENGTHS = text("""
-SELECT e.owner, e.length FROM json_each(:records) AS r CROSS JOIN lexical_entry AS e
+_TERMS_OF = text("""
+SELECT e.owner, e.length, p.term, p.frequency
+FROM json_each(:records) AS r CROSS JOIN lexical_entry AS e
   ON e.audience_id = json_extract(r.value, '$[0]') AND e.owner = json_extract(r.value, '$[1]')
-""")
-_FREQUENCIES = text("""
-SELECT p.term, p.owner, p.frequency FROM json_each(:records) AS r CROSS JOIN posting AS p
-  ON p.audience_id = json_extract(r.value, '$[0]') AND p.owner = json_extract(r.value, '$[1]')
+  LEFT JOIN posting AS p ON p.audience_id = e.audience_id AND p.owner = e.owner
   AND p.term IN (SELECT value FROM json_each(:terms))
 """)
 
@@ -247,7 +240,7 @@ def _count(session: Session, audience_id: int, change: Statistics) -> None:
     connection = session.connection()
     row = {"documents": change.documents, "length": change.length}
     if not connection.execute(_CHANGE_TOTALS, {"audience": audience_id, **row}).rowcount:
-        connection.execute(insert(_statistics), {"audience_id": audience_id, **row})
+        connection.execute(_ADD_TOTALS, {"audience_id": audience_id, **row})
 
 
 def _split(terms: str) -> list[str]:
@@ -260,6 +253,7 @@ def _checksum(term: str) -> int:
 
 # Built once: assembling a statement takes longer than running it.
 _HERE = (_entry.c.audience_id == bindparam("audience")) & (_entry.c.owner == bindparam("key"))
+_ADD_ENTRY, _ADD_POSTING, _ADD_TOTALS = map(insert, (_entry, _posting, _statistics))
 _STORED = select(_entry.c.terms, _entry.c.length).where(_HERE)
 _DELETE_ENTRY = delete(_entry).where(_HERE)
 _DELETE_POSTING = delete(_posting).where(

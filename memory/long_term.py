@@ -37,6 +37,7 @@ from memory.store import (
     reminders,
     sources,
     summaries,
+    texts,
     tombstones,
     traces,
 )
@@ -163,7 +164,9 @@ class LongTermMemory:
             return Heard(stored, change)
         audience_id, ref = audiences.ensure_id(session, place), Ref(Kind.MESSAGE, stored.id)
         if change is Change.NEW:
-            records.index_new(session, audience_id, ref, now)
+            if findable and stored.text.strip():
+                words = texts.of_message(stored.author_name, stored.text)
+                records.index(session, audience_id, ref, words, now)
             return Heard(stored, change)
         withdrawn = Receipt()
         forgetting.withdraw(session, stored, now, withdrawn, gone=False)

@@ -22,6 +22,7 @@ from memory.store.briefs import FactBrief, MessageBrief
 from memory.store.embeddings import Model
 from memory.store.facts import NAME_MARK
 from memory.store.neighbours import SESSION_GAP
+from memory.tokens import normalised
 from memory.types import Audience, Kind, Person, Readable, Ref, SourceChunk
 
 Record = FactBrief | MessageBrief | SourceChunk
@@ -73,8 +74,19 @@ def gather(
     """
     here = list(places.values())
     refs = [Ref.from_key(key) for key in keys]
+    found = {ref.id for ref in refs if ref.kind is Kind.MESSAGE}
+    around = neighbours.around(session, found)
+    beside = {
+        id_
+        for ref in refs
+        if ref.kind is Kind.MESSAGE and ref.key in best
+        for id_ in around.get(ref.id, ())
+        if id_ is not None
+    } - found
+    around |= neighbours.around(session, beside)
+    extra = {id_ for ids in around.values() for id_ in ids if id_ is not None} - found - beside
     known = briefs.facts(session, [r.id for r in refs if r.kind is Kind.FACT], here)
-    said = briefs.messages(session, [r.id for r in refs if r.kind is Kind.MESSAGE], here)
+    said = briefs.messages(session, found | beside | extra, here)
     pages = {_chunk_id(r) for r in refs if r.kind in _OF_DOCUMENTS}
     read = sources.chunks(session, pages, Readable(frozenset(places))) if pages else {}
 
@@ -83,36 +95,16 @@ def gather(
             return known.get(ref.id)
         return said.get(ref.id) if ref.kind is Kind.MESSAGE else read.get(_chunk_id(ref))
 
+    refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside)]
     refs = [r for r in refs if record_of(r) is not None]
-    first = neighbours.around(session, said)
-    matches = {ref.id for ref in refs if ref.kind is Kind.MESSAGE and ref.key in best}
-    beside = {i for id_ in matches for i in first[id_] if i is not None} - said.keys()
-    said |= briefs.messages(session, beside, here)
-    refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside & said.keys())]
-    around = first | neighbours.around(session, beside & said.keys())
-    extra = {i for ids in around.values() for i in ids if i is not None} - said.keys()
-    said |= briefs.messages(session, extra, here)  # `record_of` sees them too
     rows = [*refs, *(Ref(Kind.MESSAGE, id_) for id_ in sorted(extra & said.keys()))]
     rows += sorted({Ref(Kind.CHUNK, id_) for id_ in read} - set(refs))
-    place = {ref: index for index, ref in enumerate(rows)}
     records = [record for ref in rows if (record := record_of(ref)) is not None]
     numbered: dict[tuple[int, int], int] = {}
     for index, (ref, record) in enumerate(zip(rows, records, strict=True)):
         at = places[record.audience] if isinstance(record, SourceChunk) else record.audience_id
         numbered[at, ref.key] = index
     frequencies, lengths = _terms(session, len(rows), numbered, evidence)
-    context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
-    put = _put_to_oboete(session, said)
-    for id_, ids in around.items():
-        row = place[Ref(Kind.MESSAGE, id_)]
-        for column, other in enumerate(ids):
-            if other is None or other not in said or not _together(said[id_], said[other]):
-                continue
-            if other not in put or said[id_].author is None:
-                context[row, column] = place[Ref(Kind.MESSAGE, other)]
-    for row, ref in enumerate(rows):
-        if ref.kind is Kind.PASSAGE:
-            context[row, -1] = place[Ref(Kind.CHUNK, _chunk_id(ref))]
     pool = ranking.Pool(
         candidate=np.arange(len(rows)) < len(refs),
         groups=_groups(rows, known),
@@ -120,7 +112,7 @@ def gather(
         frequencies=frequencies,
         lengths=lengths,
         vectors=_vectors(session, len(rows), numbered, model),
-        context=context,
+        context=_context(session, rows, said, around),
         speaker=_speakers(records, asked),
         asks=np.array([_asks(record) for record in records], dtype=bool),
         in_time=np.array([_in_time(record, asked.window) for record in records], dtype=bool),
@@ -135,6 +127,29 @@ def _chunk_id(ref: Ref) -> int:
 
 def _asks(record: Record) -> bool:
     return not isinstance(record, SourceChunk) and ranking.ends_as_question(record.text)
+
+
+def _context(
+    session: Session,
+    rows: Sequence[Ref],
+    said: Mapping[int, MessageBrief],
+    around: Mapping[int, Sequence[int | None]],
+) -> np.ndarray:
+    """As `ranking.Pool.context`, of the turns `around` each message that was `said`."""
+    place = {ref: index for index, ref in enumerate(rows)}
+    context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
+    put = _put_to_oboete(session, said)
+    for id_ in around.keys() & said.keys():
+        row = place[Ref(Kind.MESSAGE, id_)]
+        for column, other in enumerate(around[id_]):
+            if other is None or other not in said or not _together(said[id_], said[other]):
+                continue
+            if other not in put or said[id_].author is None:
+                context[row, column] = place[Ref(Kind.MESSAGE, other)]
+    for row, ref in enumerate(rows):
+        if ref.kind is Kind.PASSAGE:
+            context[row, -1] = place[Ref(Kind.CHUNK, _chunk_id(ref))]
+    return context
 
 
 def _put_to_oboete(session: Session, said: Mapping[int, MessageBrief]) -> set[int]:
@@ -168,11 +183,12 @@ def _groups(rows: Sequence[Ref], known: Mapping[int, FactBrief]) -> np.ndarray:
 def _speakers(records: Sequence[Record], asked: Asked) -> np.ndarray:
     """True where the question names whom the record is from or about, bool (n,)."""
     asker = str(asked.asker) if asked.asker is not None else None
+    question = normalised(asked.query)
 
     @cache
     def named(name: str, address: str | None) -> bool:
         mine = address is not None and address == asker
-        return ranking.names(asked.query, name, is_asker=mine)
+        return ranking.names(question, name, is_asker=mine)
 
     def stored(who: str) -> bool:
         """Of a subject or speaker as the fact's row has it."""
@@ -253,9 +269,8 @@ def _terms(
             lengths[row] = evidence.lengths[at]
     if not others:
         return frequencies, lengths
-    for key, length in lexical.lengths(session, others):
+    for key, length, term, times in lexical.terms_of(session, others, exact):
         lengths[row_of[key]] = max(length, 1)
-    if exact:
-        for term, key, times in lexical.frequencies(session, others, exact):
+        if term is not None:
             frequencies[row_of[key], columns[term]] = times
     return frequencies, lengths

@@ -214,23 +214,23 @@ def ends_as_question(text: str) -> bool:
     return _QUESTION_END.search(text) is not None
 
 
-def names(question: str, name: str, *, is_asker: bool = False) -> bool:
-    """True when `question` names the person called `name`, or says "I" and that is the asker.
+def names(asked: str, name: str, *, is_asker: bool = False) -> bool:
+    """True when a question names the person called `name`, or says "I" and that is the asker.
 
-    Part of a name is enough: a word of it in scripts with spaces, else two characters or more.
+    `asked` is the question, `normalised`. Part of a name is enough: a word of it in scripts with
+    spaces, else two characters or more.
     """
-    asked = normalised(question)
     if is_asker and _FIRST_PERSON.search(asked):
         return True
     return any(_mentions(asked, part) for part in re.split(r"[\s.・_@]+", normalised(name)))
 
 
 def _mentions(asked: str, part: str) -> bool:
-    if len(part) < 2:
+    if len(part) < 2 or part not in asked:
         return False
     if part.isascii():
         return re.search(rf"(?<![a-z0-9]){re.escape(part)}(?![a-z0-9])", asked) is not None
-    return part in asked
+    return True
 
 
 def _best_of_each_group(scores: Floats, pool: Pool) -> Ints:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from memory import lexical, passages
 from memory.store import embeddings, texts
 from memory.store.embeddings import Item, Model
-from memory.tables import EmbeddingModelRow
 from memory.types import Kind, Ref, Vector
 
 
@@ -36,8 +34,7 @@ def index(
     lexical.add(session, audience_id, ref.key, text)
     if not ref.kind.is_embedded:
         return None
-    models = session.execute(select(col(EmbeddingModelRow.id))).scalars().all()
-    for model_id in models:
+    for model_id in embeddings.model_ids(session):
         if vector is not None and model_id == vector[0].id:
             embeddings.put(session, vector[0], [Item(audience_id, ref.key, text, vector[1])])
         else:
@@ -60,7 +57,7 @@ def index_stored(session: Session, refs: Sequence[tuple[int, Ref]], now: datetim
     ]
     lexical.add_many(session, entries)
     owners = [(e.audience_id, e.key) for e in entries if Ref.from_key(e.key).kind.is_embedded]
-    for model_id in session.execute(select(col(EmbeddingModelRow.id))).scalars().all():
+    for model_id in embeddings.model_ids(session):
         embeddings.enqueue_many(session, model_id, owners, now)
 
 

@@ -23,7 +23,7 @@ from memory.store.embeddings import Model
 from memory.tokens import QueryTerms, query_terms
 from memory.types import Audience, Fact, Hit, Kind, Message, Readable, Ref, SourceChunk, Vector
 
-CANDIDATES = 40
+CANDIDATES = 30
 """Candidates of each signal and kind. On LoCoMo 100 find nothing more (docs/retrieval.md)."""
 
 PASSAGES = 100

@@ -33,14 +33,18 @@ def readable_ids(session: Session, readable: Readable) -> dict[int, Audience]:
 
 
 def ensure_id(session: Session, audience: Audience) -> int:
-    """The place's id, made now if it is new."""
-    connection = session.connection()
-    found = connection.execute(_BY_NAME, {"names": [str(audience)]}).scalar()
-    if found is not None:
-        return found
-    made = connection.execute(_ADD, {"name": str(audience)}).scalar_one()
-    assert made is not None
-    return made
+    """The place's id, made now if it is new. Asked for once in a transaction, which has the
+    session to itself.
+    """
+    known: dict[Audience, int] = session.info.setdefault("audience ids", {})
+    if audience not in known:
+        connection = session.connection()
+        found = connection.execute(_BY_NAME, {"names": [str(audience)]}).scalar()
+        if found is None:
+            found = connection.execute(_ADD, {"name": str(audience)}).scalar_one()
+        assert found is not None
+        known[audience] = found
+    return known[audience]
 
 
 def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:

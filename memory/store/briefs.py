@@ -11,10 +11,11 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Integer, bindparam, select
+from sqlalchemy import select
 from sqlmodel import Session, col
 
 from memory.store import audiences, lineage
+from memory.store.statements import numbers
 from memory.tables import EvidenceRow, FactRow, MessageRow
 
 
@@ -71,8 +72,6 @@ def messages(
 
 
 # Built once: assembling a statement takes longer than running it.
-_IDS = bindparam("ids", type_=Integer, expanding=True, literal_execute=True)
-_AUDIENCES = bindparam("audiences", type_=Integer, expanding=True, literal_execute=True)
 _FACTS = select(
     col(FactRow.id),
     col(FactRow.audience_id),
@@ -82,9 +81,12 @@ _FACTS = select(
     col(FactRow.said_at),
     col(FactRow.valid_from),
     col(FactRow.valid_until),
-).where(col(FactRow.id).in_(_IDS), audiences.of_known_row(FactRow.audience_id).in_(_AUDIENCES))
+).where(
+    col(FactRow.id).in_(numbers("ids")),
+    audiences.of_known_row(FactRow.audience_id).in_(numbers("audiences")),
+)
 _SOURCES = select(col(EvidenceRow.fact_id), col(EvidenceRow.message_id)).where(
-    col(EvidenceRow.fact_id).in_(_IDS)
+    col(EvidenceRow.fact_id).in_(numbers("ids"))
 )
 _MESSAGES = select(
     col(MessageRow.id),
@@ -94,5 +96,6 @@ _MESSAGES = select(
     col(MessageRow.author_name),
     col(MessageRow.sent_at),
 ).where(
-    col(MessageRow.id).in_(_IDS), audiences.of_known_row(MessageRow.audience_id).in_(_AUDIENCES)
+    col(MessageRow.id).in_(numbers("ids")),
+    audiences.of_known_row(MessageRow.audience_id).in_(numbers("audiences")),
 )

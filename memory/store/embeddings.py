@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 from sqlalchemy import delete, func, insert, text, update
+from sqlalchemy import select as core_select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlmodel import Session, col, select
 
@@ -116,6 +117,12 @@ def serve(session: Session, model_id: int) -> None:
     for table in (EmbeddingRow, EmbeddingQueueRow, AudienceVersionRow):
         session.execute(delete(table).where(col(table.model_id) != model_id))
     session.execute(delete(EmbeddingModelRow).where(col(EmbeddingModelRow.id) != model_id))
+
+
+def model_ids(session: Session) -> list[int]:
+    """Every model that vectors are kept of."""
+    found = session.connection().execute(_MODEL_IDS).scalars()
+    return [id_ for id_ in found if id_ is not None]
 
 
 def _to_model(row: EmbeddingModelRow) -> Model:
@@ -246,6 +253,7 @@ def enqueue(session: Session, model_id: int, audience_id: int, key: int, now: da
     session.connection().execute(_ENQUEUE, {**row, "attempts": 0, "due_at": now})
 
 
+_MODEL_IDS = core_select(col(EmbeddingModelRow.id))
 _NEW = upsert(EmbeddingQueueRow)
 _ENQUEUE = _NEW.on_conflict_do_update(
     index_elements=["model_id", "owner"],

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, func, insert, select
+from sqlalchemy import func, insert, select
 from sqlmodel import Session, col
 
 from memory.store import audiences
+from memory.store.statements import numbers
 from memory.tables import ChunkRow, FactRow, LineagePlaceRow, LineageRow, MessageRow
 from memory.types import Kind, Readable, Ref
 
@@ -28,13 +29,15 @@ def add(session: Session, reply_id: int, sources: Iterable[Ref]) -> None:
     """Note what a reply was made from. Once more for the same reply, nothing new is noted."""
     reply = Ref(Kind.MESSAGE, reply_id)
     made_from = set(sources) - {reply}
-    behind = _places(session, made_from) - _places(session, {reply})
+    connection = session.connection()
+    own = connection.execute(_PLACES[Kind.MESSAGE], {"ids": [reply_id]}).scalar()
+    behind = _places(session, made_from) - {own}
     if made_from:
         rows = [{"derived": reply.key, "source": ref.key} for ref in sorted(made_from)]
-        session.connection().execute(_ADD_SOURCE, rows)
+        connection.execute(_ADD_SOURCE, rows)
     if behind:
         rows = [{"derived": reply.key, "audience_id": id_} for id_ in sorted(behind)]
-        session.connection().execute(_ADD_PLACE, rows)
+        connection.execute(_ADD_PLACE, rows)
 
 
 def closed(
@@ -60,10 +63,9 @@ def places(session: Session, refs: Collection[Ref]) -> Readable:
 def all_left(session: Session, refs: Collection[Ref]) -> bool:
     """True while each of the records is still there, with words in it."""
     connection = session.connection()
-    for kind, table in _ROWS:
+    for kind, _ in _ROWS:
         ids = {ref.id for ref in refs if ref.kind is kind}
-        left = select(func.count()).where(table.id.in_(ids), table.text != "")
-        if ids and connection.execute(left).scalar_one() < len(ids):
+        if ids and connection.execute(_LEFT[kind], {"ids": list(ids)}).scalar_one() < len(ids):
             return False
     return True
 
@@ -90,25 +92,25 @@ def _places(session: Session, refs: Collection[Ref]) -> set[int]:
     return found
 
 
-def _numbers(name: str) -> Any:
-    return bindparam(name, type_=Integer, expanding=True, literal_execute=True)
-
-
 # Built once: assembling a statement takes longer than running it.
 _PLACES = {
-    kind: select(table.audience_id).where(table.id.in_(_numbers("ids"))).distinct()
+    kind: select(table.audience_id).where(table.id.in_(numbers("ids"))).distinct()
+    for kind, table in _ROWS
+}
+_LEFT = {
+    kind: select(func.count()).where(table.id.in_(numbers("ids")), table.text != "")
     for kind, table in _ROWS
 }
 _BEHIND = (
     select(col(LineagePlaceRow.audience_id))
-    .where(col(LineagePlaceRow.derived).in_(_numbers("keys")))
+    .where(col(LineagePlaceRow.derived).in_(numbers("keys")))
     .distinct()
 )
 _ELSEWHERE = (
     select(col(LineagePlaceRow.derived))
     .where(
-        col(LineagePlaceRow.derived).in_(_numbers("keys")),
-        col(LineagePlaceRow.audience_id).not_in(_numbers("audiences")),
+        col(LineagePlaceRow.derived).in_(numbers("keys")),
+        col(LineagePlaceRow.audience_id).not_in(numbers("audiences")),
     )
     .distinct()
 )

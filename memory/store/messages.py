@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import func, or_, update
+from sqlalchemy import Integer, Row, Table, bindparam, func, insert, or_, update
+from sqlalchemy import select as core_select
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
+from memory.store.statements import numbers
 from memory.store.text_keys import text_key
 from memory.tables import AudienceRow, MessageRow
 from memory.types import Audience, Message, NewMessage, Person, Readable, Role, Span
@@ -36,32 +39,29 @@ def put(
     they arrive in.
     """
     audience_id = audiences.ensure_id(session, message.audience)
-    row = session.exec(
-        select(MessageRow).where(
-            MessageRow.audience_id == audience_id, MessageRow.platform_id == message.platform_id
-        )
-    ).first()
-    if row is None:
-        row = MessageRow(
-            audience_id=audience_id,
-            platform_id=message.platform_id,
-            conversation=message.conversation,
-            role=message.role.value,
-            author=str(message.author) if message.author else None,
-            author_name=message.author_name,
-            text=message.text,
-            text_key=text_key(message.text),
-            sent_at=message.sent_at,
-            stored_at=now,
-            permalink=message.permalink,
-            revision=message.revision,
-            time_zone=message.time_zone,
-            mentions=_mentions(message),
-            findable=findable,
-        )
-        session.add(row)
-        session.flush()
-        return to_message(row, message.audience), Change.NEW
+    here = {"audience_id": audience_id, "platform_id": message.platform_id}
+    known = session.connection().execute(_STORED, here).scalar()
+    if known is None:
+        values = {
+            **here,
+            "conversation": message.conversation,
+            "role": message.role.value,
+            "author": str(message.author) if message.author else None,
+            "author_name": message.author_name,
+            "text": message.text,
+            "text_key": text_key(message.text),
+            "sent_at": message.sent_at,
+            "stored_at": now,
+            "permalink": message.permalink,
+            "revision": message.revision,
+            "time_zone": message.time_zone,
+            "mentions": _mentions(message),
+            "findable": findable,
+            "expired": False,
+        }
+        added = session.connection().execute(_ADD, values).one()
+        return to_message(added, message.audience), Change.NEW
+    row = session.get_one(MessageRow, known)
     if message.revision <= row.revision:
         return to_message(row, message.audience), Change.UNCHANGED
     if message.text == row.text:
@@ -93,13 +93,10 @@ def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, M
     wanted = set(ids)
     if not wanted:
         return {}
+    session.flush()
     places = audiences.readable_ids(session, readable)
-    rows = session.exec(
-        select(MessageRow).where(
-            col(MessageRow.id).in_(wanted),
-            audiences.of_known_row(MessageRow.audience_id).in_(places),
-        )
-    ).all()
+    here = {"ids": list(wanted), "audiences": list(places)}
+    rows = session.connection().execute(_BY_ID, here).all()
     closed = _closed(session, rows, places)
     found = [to_message(row, places[row.audience_id]) for row in rows if row.id not in closed]
     return {message.id: message for message in found}
@@ -110,25 +107,18 @@ def recent(session: Session, readable: Readable, conversation: str, limit: int) 
 
     So are replies that were made from something that is not readable here and now.
     """
+    session.flush()
     places = audiences.readable_ids(session, readable)
-    rows = session.exec(
-        select(MessageRow)
-        .where(
-            col(MessageRow.audience_id).in_(places),
-            MessageRow.conversation == conversation,
-            MessageRow.text != "",
-        )
-        .order_by(col(MessageRow.sent_at).desc(), col(MessageRow.id).desc())
-        .limit(limit)
-    ).all()
+    here = {"audiences": list(places), "conversation": conversation, "most": limit}
+    rows = session.connection().execute(_RECENT, here).all()
     closed = _closed(session, rows, places)
     return [
         to_message(row, places[row.audience_id]) for row in reversed(rows) if row.id not in closed
     ]
 
 
-def _closed(session: Session, rows: Iterable[MessageRow], places: Collection[int]) -> set[int]:
-    replies = [row.id for row in rows if row.author is None and row.id is not None]
+def _closed(session: Session, rows: Iterable[Row[Any]], places: Collection[int]) -> set[int]:
+    replies = [row.id for row in rows if row.author is None]
     return lineage.closed(session, replies, places)
 
 
@@ -301,7 +291,7 @@ def names(session: Session, people: Collection[Person], readable: Readable) -> d
     return {wanted[author]: name for author, name in rows if author is not None}
 
 
-def to_message(row: MessageRow, audience: Audience) -> Message:
+def to_message(row: MessageRow | Row[Any], audience: Audience) -> Message:
     assert row.id is not None
     return Message(
         id=row.id,
@@ -322,3 +312,26 @@ def to_message(row: MessageRow, audience: Audience) -> Message:
 
 def _mentions(message: NewMessage) -> dict[str, str]:
     return {name: str(person) for name, person in message.mentions}
+
+
+# Built once: assembling a statement, or a whole object for each row, takes longer than reading it.
+_message: Table = MessageRow.__table__  # type: ignore[attr-defined]
+_ADD = insert(_message).returning(_message)
+_STORED = core_select(col(MessageRow.id)).where(
+    col(MessageRow.audience_id) == bindparam("audience_id"),
+    col(MessageRow.platform_id) == bindparam("platform_id"),
+)
+_BY_ID = core_select(_message).where(
+    _message.c.id.in_(numbers("ids")),
+    audiences.of_known_row(_message.c.audience_id).in_(numbers("audiences")),
+)
+_RECENT = (
+    core_select(_message)
+    .where(
+        _message.c.audience_id.in_(numbers("audiences")),
+        _message.c.conversation == bindparam("conversation"),
+        _message.c.text != "",
+    )
+    .order_by(_message.c.sent_at.desc(), _message.c.id.desc())
+    .limit(bindparam("most", type_=Integer))
+)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import Integer, bindparam, text
+from sqlalchemy import text
 from sqlmodel import Session
+
+from memory.store.statements import numbers
 
 SESSION_GAP = timedelta(hours=6)
 """Turns further apart than this are not read together: another day, another topic."""
@@ -23,7 +25,7 @@ _STATEMENT = text(
     "SELECT m.id, "  # noqa: S608 - only constants are joined
     + ", ".join([_BEFORE.format(1), _BEFORE.format(0), _AFTER.format(0), _AFTER.format(1)])
     + " FROM message m WHERE m.id IN :ids"
-).bindparams(bindparam("ids", type_=Integer, expanding=True, literal_execute=True))
+).bindparams(numbers("ids"))
 
 
 def around(session: Session, message_ids: Collection[int]) -> dict[int, tuple[int | None, ...]]:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from sqlalchemy import bindparam
+from sqlalchemy import select as core_select
 from sqlmodel import Session, col, select
 
 from memory.tables import KeyValueRow, PersonRow, PlaceMemberRow, PlaceRow
@@ -43,8 +45,8 @@ class Preferences:
 
 
 def place(session: Session, audience: Audience) -> Place:
-    row = session.get(PlaceRow, str(audience))
-    return Place(row.public, row.paused, row.listen, row.greeted) if row else Place()
+    row = session.connection().execute(_PLACE, {"audience": str(audience)}).one_or_none()
+    return Place(*row) if row else Place()
 
 
 def set_place(session: Session, audience: Audience, chosen: Place) -> None:
@@ -79,10 +81,8 @@ def joined(session: Session, person: Person) -> list[Audience]:
 
 
 def preferences(session: Session, person: Person) -> Preferences:
-    row = session.get(PersonRow, str(person))
-    if row is None:
-        return Preferences()
-    return Preferences(row.paused, row.quiet, row.locale, row.time_zone)
+    row = session.connection().execute(_PREFERENCES, {"person": str(person)}).one_or_none()
+    return Preferences(*row) if row else Preferences()
 
 
 def set_preferences(session: Session, person: Person, chosen: Preferences) -> None:
@@ -137,3 +137,12 @@ def listening_places(session: Session) -> list[Audience]:
         select(PlaceRow.audience).where(col(PlaceRow.listen), ~col(PlaceRow.paused))
     )
     return [Audience.parse(name) for name in rows]
+
+
+# Built once: both are read for every message, and assembling a statement takes longest.
+_PLACE = core_select(
+    col(PlaceRow.public), col(PlaceRow.paused), col(PlaceRow.listen), col(PlaceRow.greeted)
+).where(col(PlaceRow.audience) == bindparam("audience"))
+_PREFERENCES = core_select(
+    col(PersonRow.paused), col(PersonRow.quiet), col(PersonRow.locale), col(PersonRow.time_zone)
+).where(col(PersonRow.person) == bindparam("person"))

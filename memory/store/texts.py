@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from sqlalchemy import ColumnElement, true
+from sqlalchemy import select as core_select
 from sqlmodel import Session, col, select
 
 from memory import passages
 from memory.chunking import passage_of
+from memory.store.statements import numbers
 from memory.tables import ChunkRow, FactRow, MessageRow
 from memory.types import Kind, Ref
 
@@ -24,19 +27,22 @@ _TABLES: dict[Kind, _Table] = {
 def by_key(session: Session, keys: Iterable[int]) -> dict[int, str]:
     """The texts of those records that can be found: existing, findable and not blank; by key."""
     wanted: defaultdict[Kind, list[int]] = defaultdict(list)
+    session.flush()
     for key in keys:
         ref = Ref.from_key(key)
         wanted[ref.kind].append(ref.id)
     found = _passages(session, wanted.pop(Kind.PASSAGE, []))
     for kind, ids in wanted.items():
-        table = _TABLES[kind]
-        rows = session.execute(
-            select(table.id, *_parts(table)).where(col(table.id).in_(ids), _findable(table))
-        )
+        rows = session.connection().execute(_BY_ID[kind], {"ids": ids})
         found |= {
             Ref(kind, id_).key: _join(kind, *parts) for id_, *parts in rows if parts[-1].strip()
         }
     return found
+
+
+def of_message(author_name: str, text: str) -> str:
+    """The text of a message that is not blank, as `by_key` gives it."""
+    return _join(Kind.MESSAGE, author_name, text)
 
 
 def every_key(session: Session) -> Iterator[tuple[int, int]]:
@@ -81,11 +87,7 @@ def _passages(session: Session, ids: Iterable[int]) -> dict[int, str]:
         wanted[chunk_id].append(number)
     if not wanted:
         return {}
-    rows = session.execute(
-        select(ChunkRow.id, *_parts(ChunkRow)).where(
-            col(ChunkRow.id).in_(wanted), _findable(ChunkRow)
-        )
-    )
+    rows = session.connection().execute(_BY_ID[Kind.CHUNK], {"ids": list(wanted)})
     found: dict[int, str] = {}
     for chunk_id, context, columns, text in rows:
         sentences = passages.split(text)
@@ -119,3 +121,11 @@ def _findable(table: _Table) -> ColumnElement[bool]:
     if table is MessageRow:
         return col(MessageRow.findable).is_(True)
     return col(ChunkRow.findable).is_(True) if table is ChunkRow else true()
+
+
+_BY_ID: dict[Kind, Any] = {
+    kind: core_select(col(table.id), *_parts(table)).where(
+        col(table.id).in_(numbers("ids")), _findable(table)
+    )
+    for kind, table in _TABLES.items()
+}

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, delete, update
+from sqlalchemy import delete, insert, update
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
 from memory.store.facts import LARGEST_ID
+from memory.store.statements import numbers
 from memory.tables import LineagePlaceRow, LineageRow, TraceRow
 from memory.types import Audience, Kind, Person, Ref
 
 WORDS = frozenset({"query", "searches"})
 """The steps that hold words of the conversation."""
 
-_IDS = bindparam("ids", type_=Integer, expanding=True, literal_execute=True)
-_ANSWERED = select(col(TraceRow.message_id)).where(col(TraceRow.message_id).in_(_IDS))
+_ADD = insert(TraceRow).returning(col(TraceRow.id))
+_ANSWERED = select(col(TraceRow.message_id)).where(col(TraceRow.message_id).in_(numbers("ids")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,19 @@ def add(
     now: datetime,
 ) -> int:
     """Store a trace, and the reply's lineage. Gives the trace's id."""
-    row = TraceRow(
-        audience_id=audiences.ensure_id(session, audience),
-        asker=str(asker),
-        message_id=message_id,
-        reply_id=reply_id,
-        created_at=now,
-        steps=dict(steps),
-    )
-    session.add(row)
-    session.flush()
-    assert row.id is not None
+    row = {
+        "audience_id": audiences.ensure_id(session, audience),
+        "asker": str(asker),
+        "message_id": message_id,
+        "reply_id": reply_id,
+        "created_at": now,
+        "steps": dict(steps),
+    }
+    trace_id = session.connection().execute(_ADD, row).scalar_one()
+    assert trace_id is not None
     if reply_id is not None:
         lineage.add(session, reply_id, sources)
-    return row.id
+    return trace_id
 
 
 def get(session: Session, trace_id: int, asker: Person) -> Trace | None:

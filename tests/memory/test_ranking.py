@@ -373,7 +373,7 @@ def test_a_statement_does_not_end_as_a_question(text: str) -> None:
     ],
 )
 def test_part_of_a_name_is_enough(question: str, name: str) -> None:
-    assert names(question, name)
+    assert names(tokens.normalised(question), name)
 
 
 @pytest.mark.parametrize(
@@ -386,13 +386,13 @@ def test_part_of_a_name_is_enough(question: str, name: str) -> None:
     ],
 )
 def test_other_words_are_not_a_name(question: str, name: str) -> None:
-    assert not names(question, name)
+    assert not names(tokens.normalised(question), name)
 
 
 @pytest.mark.parametrize("question", ["Where do I live?", "what's my job", "私の誕生日は？"])
 def test_i_am_the_one_who_asks(question: str) -> None:
-    assert names(question, "Kim", is_asker=True)
-    assert not names(question, "Kim")
+    assert names(tokens.normalised(question), "Kim", is_asker=True)
+    assert not names(tokens.normalised(question), "Kim")
 
 
 def test_words_of_earlier_turns_count_for_less() -> None:
