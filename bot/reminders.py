@@ -166,6 +166,8 @@ class Reminders:
         if cancelled is not None:
             number = identifier(cancelled["id"] or cancelled["ja_id"])
             return await self._cancel(number, message, say)
+        if wish(message.text, self._clock(), message.author.time_zone) is None:
+            return None  # a zone decides when, not whether
         zone = await self._time_zone(message)
         wanted = wish(message.text, self._clock(), zone)
         return None if wanted is None else await self._store(wanted, message, zone, say)

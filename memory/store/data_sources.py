@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import delete
@@ -51,16 +51,20 @@ def put(
 
 def listed(session: Session, readable: Readable, name: str | None = None) -> list[DataSource]:
     """Readable databases, by name; those of one name, where given."""
-    places = audiences.readable_ids(session, readable)
+    # few places have one, and every question asks
+    here = places(session).audiences & readable.audiences
+    ids = audiences.readable_ids(session, replace(readable, audiences=here))
+    if not ids:
+        return []
     query = (
         select(DataSourceRow)
-        .where(col(DataSourceRow.audience_id).in_(places))
+        .where(col(DataSourceRow.audience_id).in_(ids))
         .order_by(col(DataSourceRow.name_key), col(DataSourceRow.id))
     )
     if name is not None:
         query = query.where(DataSourceRow.name_key == name_key(name))
     return [
-        DataSource(row.id or 0, row.name, row.location, places[row.audience_id])
+        DataSource(row.id or 0, row.name, row.location, ids[row.audience_id])
         for row in session.exec(query)
     ]
 
