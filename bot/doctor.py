@@ -8,6 +8,7 @@ from typing import Any
 
 import migrations
 from bot import app as application
+from bot import app_models
 from bot.app_tokens import SHAPES, value
 from bot.errors import BadSettings, BotFault
 from bot.settings import Settings, load, variable
@@ -97,7 +98,7 @@ async def _inside(database: Database) -> AsyncIterator[Finding]:
 
 async def _embedder(settings: Settings) -> AsyncIterator[Finding]:
     try:
-        embedder = application.make_embedder(settings.embedder, settings)
+        embedder = app_models.make_embedder(settings.embedder, settings)
         try:
             dimension = await embedder.dimension()
         finally:
@@ -116,7 +117,7 @@ async def _embedder(settings: Settings) -> AsyncIterator[Finding]:
 
 async def _chat_model(settings: Settings) -> AsyncIterator[Finding]:
     try:
-        model = await application.make_chat_model(settings)
+        model = await app_models.make_chat_model(settings)
         if model is None:
             yield Finding("chat model", True, "none: Oboete remembers and finds, and quotes")
             return
@@ -135,7 +136,7 @@ async def _chat_model(settings: Settings) -> AsyncIterator[Finding]:
 
 async def _reranker(settings: Settings) -> AsyncIterator[Finding]:
     try:
-        reranker = application.make_reranker(settings)
+        reranker = app_models.make_reranker(settings)
         if reranker is None:
             return
         try:

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bot import app as application
-from bot import evaluation
+from bot import app_models, evaluation
 from bot.errors import BadSettings
 from bot.evaluation.bench import Bench
 from bot.evaluation.cached_embedder import CachedEmbedder
@@ -42,11 +41,11 @@ def evaluate(
 
 
 async def _measure(kind: str, data: Path, cache: Path | None, settings: Settings) -> Report:
-    bundled = application.make_embedder(settings.embedder, settings)
+    bundled = app_models.make_embedder(settings.embedder, settings)
     embedder = CachedEmbedder(bundled, cache) if cache is not None else bundled
-    reranker = application.make_reranker(settings)
+    reranker = app_models.make_reranker(settings)
     try:
-        model = await application.make_chat_model(settings)
+        model = await app_models.make_chat_model(settings)
         bench = Bench(data, embedder, model, _show, reranker, settings.hyde)
         try:
             return await evaluation.run(kind, bench)

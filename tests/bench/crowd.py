@@ -14,6 +14,7 @@ from typing import Any
 
 from adapters.console_platform import NAME, dm
 from bot import app as application
+from bot import app_models
 from bot.app import App
 from bot.messages import (
     Author,
@@ -184,7 +185,7 @@ async def gathered(
 ) -> AsyncIterator[Crowd]:
     """The whole program over a new database, with a crowd in front of it."""
     settings = Settings(data_dir=folder, _env_file=None)
-    make_model, make_embedder = application.make_chat_model, application.make_embedder
+    make_model, make_embedder = app_models.make_chat_model, app_models.make_embedder
 
     async def model(settings: Settings) -> ChatModel | None:
         return ScriptedModel()
@@ -192,9 +193,9 @@ async def gathered(
     def embedder(name: str, settings: Settings) -> Embedder:
         return FakeEmbedder()
 
-    application.make_chat_model = model
+    app_models.make_chat_model = model
     if not real_embedder:
-        application.make_embedder = embedder
+        app_models.make_embedder = embedder
     try:
         async with application.opened(settings) as app:
             crowd = Crowd(app, people, channels)
@@ -202,4 +203,4 @@ async def gathered(
             async with application.serving(app, [crowd], scheduled=True):
                 yield crowd
     finally:
-        application.make_chat_model, application.make_embedder = make_model, make_embedder
+        app_models.make_chat_model, app_models.make_embedder = make_model, make_embedder

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from bot import app as application
-from bot import cli
+from bot import app_models, cli
 from bot.errors import BadSettings, ModelUnavailable
 from memory.errors import LeaseHeld, StoreUnavailable
 from memory.store.database import Database
@@ -32,7 +32,7 @@ def run(
     database.close()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OBOETE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(application, "make_embedder", lambda *_: FakeEmbedder())
+    monkeypatch.setattr(app_models, "make_embedder", lambda *_: FakeEmbedder())
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["oboete", *arguments])

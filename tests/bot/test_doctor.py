@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot import app as application
-from bot import doctor
+from bot import app_models, doctor
 from bot.doctor import Finding
 from memory.store import lease
 from memory.store.database import Database
@@ -22,7 +22,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, database: Database, tmp_path: Path) -
     """A healthy installation."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OBOETE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(application, "make_embedder", lambda *_: FakeEmbedder())
+    monkeypatch.setattr(app_models, "make_embedder", lambda *_: FakeEmbedder())
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ async def test_the_holder_of_the_lease_is_named(database: Database) -> None:
 async def test_an_embedder_that_is_away_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     away = FakeEmbedder()
     away.away = True
-    monkeypatch.setattr(application, "make_embedder", lambda *_: away)
+    monkeypatch.setattr(app_models, "make_embedder", lambda *_: away)
     found = (await findings())["embedder"]
     assert not found.ok
     assert "OBOETE_EMBEDDER" in found.fix
@@ -101,7 +101,7 @@ async def test_a_server_that_does_not_answer_is_a_finding(
 async def test_an_address_that_is_not_local_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     remote = FakeEmbedder()
     remote.is_local = False
-    monkeypatch.setattr(application, "make_embedder", lambda *_: remote)
+    monkeypatch.setattr(app_models, "make_embedder", lambda *_: remote)
     assert "NOT LOCAL" in (await findings())["embedder address"].said
 
 

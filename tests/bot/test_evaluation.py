@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot import app as application
-from bot import cli, evaluation
+from bot import app_models, cli, evaluation
 from bot.evaluation import measures
 from bot.evaluation.bench import Bench
 from bot.evaluation.cached_embedder import CachedEmbedder
@@ -234,7 +233,7 @@ async def test_missing_data_is_named(tmp_path: Path, kind: str) -> None:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["oboete", "eval", *arguments])
-    monkeypatch.setattr(application, "make_embedder", lambda *_: FakeEmbedder())
+    monkeypatch.setattr(app_models, "make_embedder", lambda *_: FakeEmbedder())
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert isinstance(ended.value.code, int)

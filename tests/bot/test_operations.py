@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from bot import app as application
+from bot import app_models
 from bot.cli import cli
 from bot.commands import Commands
 from bot.i18n import translator
@@ -86,7 +86,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return FakeEmbedder()
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(application, "make_embedder", fake)
+    monkeypatch.setattr(app_models, "make_embedder", fake)
     monkeypatch.setenv("OBOETE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     return tmp_path / "data"

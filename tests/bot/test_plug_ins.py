@@ -10,6 +10,7 @@ import pytest
 from adapters.rerank_server import RerankServer
 from bot import app as application
 from bot import doctor
+from bot.app_models import make_reranker
 from bot.errors import BadSettings
 from bot.messages import Reply
 from bot.settings import Settings
@@ -20,13 +21,13 @@ from tests.fakes import GENERAL, HANAKO, TARO, new_message
 
 def test_both_are_off_by_default() -> None:
     settings = Settings()
-    assert application.make_reranker(settings) is None
+    assert make_reranker(settings) is None
     assert settings.hyde is False
 
 
 def test_an_address_that_is_none_is_named_with_its_setting() -> None:
     with pytest.raises(BadSettings, match="OBOETE_RERANK_URL"):
-        application.make_reranker(Settings(rerank_url="ftp://x"))
+        make_reranker(Settings(rerank_url="ftp://x"))
 
 
 async def test_what_is_found_is_reordered_and_the_trace_says_so(

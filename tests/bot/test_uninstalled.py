@@ -11,6 +11,7 @@ import pytest
 
 from adapters.discord_events import of_guild
 from bot import app as application
+from bot import app_models
 from bot.commands import Commands
 from bot.extract import StatementExtractor
 from bot.i18n import translator
@@ -154,7 +155,7 @@ async def test_a_restart_knows_what_is_locked(served: Desk, mind: Mind) -> None:
 async def test_the_program_is_wired_to_lock_to_erase_and_to_welcome_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(application, "make_embedder", lambda _name, _settings: FakeEmbedder())
+    monkeypatch.setattr(app_models, "make_embedder", lambda _name, _settings: FakeEmbedder())
     clock = SettableClock()
     settings = Settings(data_dir=tmp_path / "data", chat_model="none")
     async with application.opened(settings, clock=clock) as app:

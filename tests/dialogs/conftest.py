@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.embedded_models import EmbeddedEmbedder
-from bot import app as application
+from bot import app_models
 from bot.settings import Settings
 
 
@@ -20,7 +20,7 @@ def settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Settings:
     """No language model, the bundled embedder, and a data folder of this test's own."""
-    monkeypatch.setattr(application, "make_embedder", lambda *_: embedded)
+    monkeypatch.setattr(app_models, "make_embedder", lambda *_: embedded)
     folder = tmp_path / "data"
     shutil.copytree(prepared, folder)
     return Settings(data_dir=folder, embedder="embedded", chat_model="none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot import app, cli
+from bot import app_models, cli
 from bot.settings import Settings
 from memory.ports import Embedder
 from tests.fakes import FakeEmbedder
@@ -13,5 +13,5 @@ def _fake(name: str, settings: Settings) -> Embedder:
 
 
 if __name__ == "__main__":
-    app.make_embedder = _fake
+    app_models.make_embedder = _fake
     cli.main()

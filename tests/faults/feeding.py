@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot import app, app_platforms, cli
+from bot import app_models, app_platforms, cli
 from bot.dispatch import Dispatcher
 from bot.messages import (
     Author,
@@ -174,5 +174,5 @@ def _embedder(name: str, settings: Settings) -> Embedder:
 
 if __name__ == "__main__":
     app_platforms.make_platforms = _platforms  # type: ignore[assignment]
-    app.make_embedder = _embedder
+    app_models.make_embedder = _embedder
     cli.main()
