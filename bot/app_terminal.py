@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import TextIO
 
 from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
 from bot.app import App, serving
@@ -21,10 +22,15 @@ async def chat(
     person: Person,
     channel: Audience | None,
     *,
-    private: bool,
-    trace: bool,
+    private: bool = False,
+    trace: bool = False,
+    source: TextIO | None = None,
+    out: TextIO | None = None,
 ) -> bool:
-    """Talk in the terminal until the input ends; False when whoever read the answers has gone."""
+    """Talk until the input ends; False when whoever read the answers has gone.
+
+    `source` and `out` are those of the process unless given.
+    """
     if channel is not None:
         known = await app.directory.place(channel)
         await app.directory.set_place(
@@ -50,6 +56,8 @@ async def chat(
         time_zone=app.settings.time_zone,
         redact=lambda text: redact(text).text,
         trace=explain if trace else None,
+        source=source,
+        out=out,
     )
     async with serving(app, [platform]):
         talk = asyncio.create_task(platform.run())

@@ -6,8 +6,9 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.console_platform import ConsolePlatform, dm
+from adapters.console_platform import dm
 from bot import app as application
+from bot import app_terminal
 from bot.settings import Settings
 from memory.types import Audience, Person
 
@@ -42,27 +43,9 @@ async def converse(
     person = Person("console", "local", user)
     place = Audience("console", "local", channel) if channel else None
     out = io.StringIO()
+    source = io.StringIO("".join(f"{line}\n" for line in lines))
     async with application.opened(settings) as app:
-        if place is not None:
-            known = await app.directory.place(place)
-            await app.directory.set_place(place, type(known)(public=not private))
-            if private:
-                await app.directory.join(place, person)
-        platform = ConsolePlatform(
-            app.dispatcher,
-            person,
-            place,
-            lambda: app.readable(person, None),
-            channel_readable=(lambda: app.readable(None, place)) if place else None,
-            private_channel=private,
-            locale=settings.locale,
-            source=io.StringIO("".join(f"{line}\n" for line in lines)),
-            out=out,
-        )
-        async with application.serving(app, [platform]):
-            await platform.run()
-            await app.extractor.drain()
-            await app.memory.embedding.drain()
+        await app_terminal.chat(app, person, place, private=private, source=source, out=out)
     answers = out.getvalue().split("\n\n")
     assert answers.pop() == "", "every answer ends with a blank line"
     assert len(answers) == len(lines), answers
