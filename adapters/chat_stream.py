@@ -194,7 +194,9 @@ class StreamingChat(ABC):
                     return
                 except TimeoutError as error:
                     raise ModelTimeout(
-                        f"{self.name} did not go on within {min(limit, left):.0f} seconds.",
+                        f"{self.name} did not go on within {limit:g} seconds."
+                        if limit < left
+                        else f"{self.name} did not end within {self._timeouts.total:g} seconds.",
                         fix=f"Check the load of {self._url}, or choose a smaller model.",
                     ) from error
                 left -= clock() - begun

@@ -34,7 +34,7 @@ def make_embedder(name: str, settings: Settings) -> Embedder:
 
 
 def embedder_or_none(name: str, settings: Settings) -> Embedder | None:
-    """The same; None where it cannot be made."""
+    """As `make_embedder`; None where it cannot be made."""
     try:
         return make_embedder(name, settings)
     except (BotFault, MemoryFault, ValueError):

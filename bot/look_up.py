@@ -46,8 +46,11 @@ class LookUp:
         if await self.lost(work, work.hits):
             await self._look_up(work)
 
-    async def lost(self, work: Exchange, used: Collection[Hit] | Collection[Message]) -> bool:
-        """True when the records draw on a place that can be read no more; it is left out then."""
+    async def lost(self, work: Exchange, used: Collection[Hit | Message]) -> bool:
+        """True when the records draw on a place that can be read no more.
+
+        `work.message` can read that place no more then.
+        """
         message = work.message
         places = {record.audience for record in used}
         # what is no reply is of one place alone

@@ -114,6 +114,11 @@ def wish(text: str, now: datetime, time_zone: str) -> Wish | None:
     return Wish(Kind.REMINDER, found.schedule, _tidy(found.rest))
 
 
+def _may_wish(text: str) -> bool:
+    """False for what is no `wish` at any time."""
+    return bool(_REMIND.match(text) or _JA_REMIND.search(text) or _DIGEST.search(text))
+
+
 def _digest(text: str, now: datetime, time_zone: str) -> Wish | None:
     if _DIGEST.search(text) is None:
         return None
@@ -166,8 +171,8 @@ class Reminders:
         if cancelled is not None:
             number = identifier(cancelled["id"] or cancelled["ja_id"])
             return await self._cancel(number, message, say)
-        if wish(message.text, self._clock(), message.author.time_zone) is None:
-            return None  # a zone decides when, not whether
+        if not _may_wish(message.text):
+            return None  # the time zone is read for wishes only
         zone = await self._time_zone(message)
         wanted = wish(message.text, self._clock(), zone)
         return None if wanted is None else await self._store(wanted, message, zone, say)

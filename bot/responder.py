@@ -45,7 +45,7 @@ from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
-from memory.store.places import Place, Preferences
+from memory.store.places import Standing
 from memory.types import Audience, Message, NewMessage, Role
 
 log = logging.getLogger(__name__)
@@ -63,9 +63,6 @@ ASK_AGAIN = timedelta(minutes=2)
 Take = Callable[[IncomingMessage, Translator], Awaitable[Reply | None]]
 """Replies to what it knows how to do; None leaves the message to others."""
 
-
-Standing = tuple[Place, Preferences]
-"""What is set for the place and for the person of a message."""
 
 Welcome = Callable[[str, str, datetime], Awaitable[None]]
 """Is told that something happened on a platform, in a tenant, at a time (UTC)."""
@@ -121,8 +118,6 @@ class Responder:
 
         `recheck` asks the platform anew about places that the answer is about to draw on.
         """
-        if message.kind is EventKind.MESSAGE and message.addressed and message.answer:
-            self._foresee(message.text)
         standing = await self._standing(message)
         say = translator(self._locale(message, standing))
         try:
@@ -182,6 +177,8 @@ class Responder:
             yield stopped
             return
         message = await self._hush.heeded(message)
+        if message.kind is EventKind.MESSAGE and message.addressed and message.answer:
+            self._foresee(message.text)
         if message.kind is EventKind.HOME:
             message = await as_of_now(message, recheck)
             yield await self._commands.run("list", message, say)
@@ -228,7 +225,7 @@ class Responder:
             self._memory.embedding.foresee(text)
 
     def _locale(self, message: IncomingMessage, standing: Standing) -> str:
-        return self._persona(message).language or standing[1].locale or message.locale
+        return self._persona(message).language or standing.person.locale or message.locale
 
     def _persona(self, message: IncomingMessage) -> Persona:
         """How to speak in the place; what only one person sees is theirs, not the place's."""
@@ -257,12 +254,11 @@ class Responder:
         """
         if message.author.is_bot:
             return None
-        place, person = standing
-        wanted = message.addressed or place.listen
+        wanted = message.addressed or standing.place.listen
         known = None
         if message.kind is EventKind.EDIT:
             known = await self._memory.find_message(message.audience, message.message_id)
-        if place.paused or person.paused or not message.text.strip():
+        if standing.paused or not message.text.strip():
             if known is not None and known.revision < message.revision:
                 await self._memory.source_deleted(message.audience, message.message_id)
             return None
@@ -291,9 +287,8 @@ class Responder:
     ) -> AsyncIterator[ReplyPart]:
         asked = question(message.text)
         work = Exchange(message, self._spoken(message, asked, say), asked, keep, recheck)
-        readable = message.readable
-        work.history = await self._memory.history(message.conversation, readable, HISTORY)
-        work.quiet = standing[1].quiet
+        work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
+        work.quiet = standing.person.quiet
         if await self._look_up.lost(work, work.history):
             readable = work.message.readable
             work.history = await self._memory.history(message.conversation, readable, HISTORY)
@@ -311,7 +306,7 @@ class Responder:
                 await self._look_up.find(work)
                 work.used = work.quotable()
             reply = without_model(work.learned, work.used, work.asked, work.reader)
-            paused = any(each.paused for each in standing)
+            paused = standing.paused
             if paused and not (work.used or work.asked.is_question or work.asked.is_talk):
                 reply = Reply(work.say("Paused: I did not store that."))
             yield await self._finish(work, reply)

@@ -10,7 +10,7 @@ from sqlmodel import Session
 from memory.ports import Clock
 from memory.store import access_tokens, locks, places, reminders
 from memory.store.database import Database
-from memory.store.places import Place, Preferences
+from memory.store.places import Place, Preferences, Standing
 from memory.types import Audience, Person, Readable
 
 __all__ = ["Directory", "Place", "Preferences"]
@@ -38,10 +38,10 @@ class Directory:
     async def preferences(self, person: Person) -> Preferences:
         return await self._database.read(lambda s: places.preferences(s, person))
 
-    async def standing(self, audience: Audience, person: Person) -> tuple[Place, Preferences]:
+    async def standing(self, audience: Audience, person: Person) -> Standing:
         """What is set for a place and for a person, at one moment."""
         return await self._database.read(
-            lambda s: (places.place(s, audience), places.preferences(s, person))
+            lambda s: Standing(places.place(s, audience), places.preferences(s, person))
         )
 
     async def set_preferences(self, person: Person, chosen: Preferences) -> None:

@@ -253,7 +253,9 @@ def _checksum(term: str) -> int:
 
 # Built once: assembling a statement takes longer than running it.
 _HERE = (_entry.c.audience_id == bindparam("audience")) & (_entry.c.owner == bindparam("key"))
-_ADD_ENTRY, _ADD_POSTING, _ADD_TOTALS = map(insert, (_entry, _posting, _statistics))
+_ADD_ENTRY = insert(_entry)
+_ADD_POSTING = insert(_posting)
+_ADD_TOTALS = insert(_statistics)
 _STORED = select(_entry.c.terms, _entry.c.length).where(_HERE)
 _DELETE_ENTRY = delete(_entry).where(_HERE)
 _DELETE_POSTING = delete(_posting).where(

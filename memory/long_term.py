@@ -164,8 +164,8 @@ class LongTermMemory:
             return Heard(stored, change)
         audience_id, ref = audiences.ensure_id(session, place), Ref(Kind.MESSAGE, stored.id)
         if change is Change.NEW:
-            if findable and stored.text.strip():
-                words = texts.of_message(stored.author_name, stored.text)
+            words = texts.of_message(stored, findable=findable)
+            if words is not None:
                 records.index(session, audience_id, ref, words, now)
             return Heard(stored, change)
         withdrawn = Receipt()

@@ -74,19 +74,16 @@ def gather(
     """
     here = list(places.values())
     refs = [Ref.from_key(key) for key in keys]
-    found = {ref.id for ref in refs if ref.kind is Kind.MESSAGE}
-    around = neighbours.around(session, found)
-    beside = {
-        id_
-        for ref in refs
-        if ref.kind is Kind.MESSAGE and ref.key in best
-        for id_ in around.get(ref.id, ())
-        if id_ is not None
-    } - found
-    around |= neighbours.around(session, beside)
-    extra = {id_ for ids in around.values() for id_ in ids if id_ is not None} - found - beside
     known = briefs.facts(session, [r.id for r in refs if r.kind is Kind.FACT], here)
-    said = briefs.messages(session, found | beside | extra, here)
+    said = briefs.messages(session, [r.id for r in refs if r.kind is Kind.MESSAGE], here)
+    # only around what may be read: a reply shares its place, and may be made from another one
+    around = neighbours.around(session, said)
+    matches = [id_ for id_ in said if Ref(Kind.MESSAGE, id_).key in best]
+    beside = {i for id_ in matches for i in around[id_] if i is not None} - said.keys()
+    said |= briefs.messages(session, beside, here)
+    around |= neighbours.around(session, beside & said.keys())
+    extra = {i for ids in around.values() for i in ids if i is not None} - said.keys()
+    said |= briefs.messages(session, extra, here)
     pages = {_chunk_id(r) for r in refs if r.kind in _OF_DOCUMENTS}
     read = sources.chunks(session, pages, Readable(frozenset(places))) if pages else {}
 
@@ -95,7 +92,7 @@ def gather(
             return known.get(ref.id)
         return said.get(ref.id) if ref.kind is Kind.MESSAGE else read.get(_chunk_id(ref))
 
-    refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside)]
+    refs += [Ref(Kind.MESSAGE, id_) for id_ in sorted(beside & said.keys())]
     refs = [r for r in refs if record_of(r) is not None]
     rows = [*refs, *(Ref(Kind.MESSAGE, id_) for id_ in sorted(extra & said.keys()))]
     rows += sorted({Ref(Kind.CHUNK, id_) for id_ in read} - set(refs))
@@ -112,7 +109,7 @@ def gather(
         frequencies=frequencies,
         lengths=lengths,
         vectors=_vectors(session, len(rows), numbered, model),
-        context=_context(session, rows, said, around),
+        context=_context(rows, said, around, _put_to_oboete(session, said)),
         speaker=_speakers(records, asked),
         asks=np.array([_asks(record) for record in records], dtype=bool),
         in_time=np.array([_in_time(record, asked.window) for record in records], dtype=bool),
@@ -130,18 +127,20 @@ def _asks(record: Record) -> bool:
 
 
 def _context(
-    session: Session,
     rows: Sequence[Ref],
     said: Mapping[int, MessageBrief],
     around: Mapping[int, Sequence[int | None]],
+    put: Collection[int],
 ) -> np.ndarray:
-    """As `ranking.Pool.context`, of the turns `around` each message that was `said`."""
+    """As `ranking.Pool.context`, of the turns `around` the messages that were `said`.
+
+    What was `put` to Oboete is context to its replies only.
+    """
     place = {ref: index for index, ref in enumerate(rows)}
     context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
-    put = _put_to_oboete(session, said)
-    for id_ in around.keys() & said.keys():
+    for id_, ids in around.items():
         row = place[Ref(Kind.MESSAGE, id_)]
-        for column, other in enumerate(around[id_]):
+        for column, other in enumerate(ids):
             if other is None or other not in said or not _together(said[id_], said[other]):
                 continue
             if other not in put or said[id_].author is None:
@@ -153,9 +152,12 @@ def _context(
 
 
 def _put_to_oboete(session: Session, said: Mapping[int, MessageBrief]) -> set[int]:
-    """The questions that Oboete answered: what people say next is no answer to them."""
-    put = [id_ for id_, message in said.items() if message.author is not None]
-    return {id_ for id_ in traces.answered(session, put) if asks(said[id_].text)}
+    """The questions that Oboete answered: what people say next is no answer to them.
+
+    `asks`, because few people end "what is the pass phrase" as `ranking.ends_as_question` wants.
+    """
+    people = [id_ for id_, message in said.items() if message.author is not None]
+    return {id_ for id_ in traces.answered(session, people) if asks(said[id_].text)}
 
 
 def _together(message: MessageBrief, other: MessageBrief) -> bool:

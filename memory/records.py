@@ -87,11 +87,6 @@ def reindex(session: Session, audience_id: int, ref: Ref, now: datetime) -> None
     Vectors are queued.
     """
     unindex(session, audience_id, ref)
-    index_new(session, audience_id, ref, now)
-
-
-def index_new(session: Session, audience_id: int, ref: Ref, now: datetime) -> None:
-    """The same for a record that has no entries yet."""
     text = texts.by_key(session, [ref.key]).get(ref.key)
     if text is not None:
         index(session, audience_id, ref, text, now)

@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from memory import records
 from memory.errors import MemoryFault
-from memory.store import audiences, facts, lineage, messages, places, tombstones
+from memory.store import audiences, facts, lineage, messages, places, texts, tombstones
 from memory.store.messages import Change
 from memory.store.tombstones import Ledger
 from memory.tables import AudienceRow, FactRow, MessageRow, PersonRow, PlaceRow
@@ -265,7 +265,9 @@ def _take_message(
     if line["expired"]:
         session.get_one(MessageRow, stored.id).expired = True
     audience_id = audiences.ensure_id(session, audience)
-    records.index_new(session, audience_id, Ref(Kind.MESSAGE, stored.id), now)
+    words = texts.of_message(stored, findable=line["findable"])
+    if words is not None:
+        records.index(session, audience_id, Ref(Kind.MESSAGE, stored.id), words, now)
     done.messages += 1
     return new.role is Role.ASSISTANT
 

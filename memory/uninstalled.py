@@ -195,7 +195,7 @@ def _erase_place(session: Session, id_: int) -> Receipt:
             session.execute(delete(table).where(table.columns["audience_id"] == id_))
     mark = consolidation.mark_key(id_)
     session.execute(delete(KeyValueRow).where(col(KeyValueRow.key) == mark))
-    session.execute(delete(AudienceRow).where(col(AudienceRow.id) == id_))
+    audiences.remove(session, id_)
     return receipt
 
 

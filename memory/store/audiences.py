@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, or_, select
 from sqlmodel import Session, col
 
+from memory.store.statements import numbers
 from memory.tables import AudienceRow, KeyValueRow
 from memory.types import Audience, Person, Readable
+
+_KNOWN = "ids of places"
+"""What a session has looked up, in its `info`."""
 
 LOCKED = "locked."
 """Begins the keys that say since when a tenant is locked."""
@@ -33,10 +37,11 @@ def readable_ids(session: Session, readable: Readable) -> dict[int, Audience]:
 
 
 def ensure_id(session: Session, audience: Audience) -> int:
-    """The place's id, made now if it is new. Asked for once in a transaction, which has the
-    session to itself.
+    """The place's id, made now if it is new.
+
+    Looked up once per session: a session is one transaction, and only `remove` takes a place away.
     """
-    known: dict[Audience, int] = session.info.setdefault("audience ids", {})
+    known: dict[Audience, int] = session.info.setdefault(_KNOWN, {})
     if audience not in known:
         connection = session.connection()
         found = connection.execute(_BY_NAME, {"names": [str(audience)]}).scalar()
@@ -45,6 +50,12 @@ def ensure_id(session: Session, audience: Audience) -> int:
         assert found is not None
         known[audience] = found
     return known[audience]
+
+
+def remove(session: Session, audience_id: int) -> None:
+    """Delete a place, of which nothing is left."""
+    session.connection().execute(_REMOVE, {"id": audience_id})
+    session.info.pop(_KNOWN, None)
 
 
 def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:
@@ -116,7 +127,8 @@ _BY_NAME = (
     .order_by(col(AudienceRow.id))
 )
 _OPEN_BY_NAME = _BY_NAME.where(or_(~_ANY_LOCK, ~_UNDER_LOCK))
+_REMOVE = delete(AudienceRow).where(col(AudienceRow.id) == bindparam("id"))
 _ADD = insert(AudienceRow).returning(col(AudienceRow.id))
 _BY_ID = select(col(AudienceRow.id), col(AudienceRow.name)).where(
-    col(AudienceRow.id).in_(bindparam("ids", expanding=True))
+    col(AudienceRow.id).in_(numbers("ids"))
 )

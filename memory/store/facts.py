@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from memory.store import audiences, changes
 from memory.store.changes import Change
-from memory.store.statements import numbers
+from memory.store.statements import numbers, read
 from memory.store.text_keys import text_key
 from memory.tables import EvidenceRow, FactRow, MessageRow
 from memory.types import Audience, Evidence, Fact, NewFact, Origin, Person, Readable, Span
@@ -97,12 +97,10 @@ def exact(session: Session, fact: NewFact, *, of_speaker: bool = False) -> Fact 
     ]
     if of_speaker:
         where.append(col(FactRow.speaker) == str(fact.speaker))
-    row = session.exec(
-        select(FactRow)
-        .where(*where)
-        .order_by(col(FactRow.superseded_by).is_not(None), col(FactRow.id).desc())
-    ).first()
-    return _with_evidence(session, [row], ids)[0] if row else None
+    newest = _fact.c.superseded_by.is_not(None), _fact.c.id.desc()
+    found = core_select(_fact).where(*where).order_by(*newest).limit(1)
+    rows = read(session, found, {})
+    return next(iter(_with_evidence(session, rows, ids)), None)
 
 
 def of_subject(
@@ -154,10 +152,8 @@ def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, F
     possible = {id_ for id_ in ids if id_ <= LARGEST_ID}
     if not possible:
         return {}
-    session.flush()
     places = audiences.readable_ids(session, readable)
-    here = {"ids": list(possible), "audiences": list(places)}
-    rows = session.connection().execute(_BY_ID, here).all()
+    rows = read(session, _BY_ID, {"ids": list(possible), "audiences": list(places)})
     return {fact.id: fact for fact in _with_evidence(session, rows, places)}
 
 
@@ -329,18 +325,17 @@ def _subject(stored: str) -> Person | str:
 def _select(
     session: Session, places: dict[int, Audience], where: Sequence[ColumnElement[bool]]
 ) -> list[Fact]:
-    session.flush()
-    rows = session.connection().execute(_EACH.where(*where)).all()
+    rows = read(session, _EACH.where(*where), {})
     return _with_evidence(session, rows, places)
 
 
 def _with_evidence(
-    session: Session, rows: Sequence[FactRow | Row[Any]], places: dict[int, Audience]
+    session: Session, rows: Sequence[Row[Any]], places: dict[int, Audience]
 ) -> list[Fact]:
     if not rows:
         return []
     evidence: defaultdict[int, list[Evidence]] = defaultdict(list)
-    found = session.connection().execute(_EVIDENCE, {"ids": [row.id for row in rows]})
+    found = read(session, _EVIDENCE, {"ids": [row.id for row in rows]})
     names: dict[tuple[int, str | None], str] = {}
     for fact_id, message_id, start, end, permalink, author, name in found:
         names[fact_id, author] = name
@@ -349,8 +344,8 @@ def _with_evidence(
         _to_fact(
             row,
             places[row.audience_id],
-            evidence[row.id or 0],
-            names.get((row.id or 0, row.speaker), ""),
+            evidence[row.id],
+            names.get((row.id, row.speaker), ""),
         )
         for row in rows
     ]
@@ -384,7 +379,7 @@ def _to_fact(
     )
 
 
-# Built once: assembling a statement, or a whole object for each row, takes longer than reading it.
+# Built once: see `memory.store.statements`.
 _fact: Table = FactRow.__table__  # type: ignore[attr-defined]
 _EACH = core_select(_fact).order_by(_fact.c.id)
 _BY_ID = _EACH.where(

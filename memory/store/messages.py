@@ -13,7 +13,7 @@ from sqlalchemy import select as core_select
 from sqlmodel import Session, col, select
 
 from memory.store import audiences, lineage
-from memory.store.statements import numbers
+from memory.store.statements import numbers, read
 from memory.store.text_keys import text_key
 from memory.tables import AudienceRow, MessageRow
 from memory.types import Audience, Message, NewMessage, Person, Readable, Role, Span
@@ -93,10 +93,8 @@ def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, M
     wanted = set(ids)
     if not wanted:
         return {}
-    session.flush()
     places = audiences.readable_ids(session, readable)
-    here = {"ids": list(wanted), "audiences": list(places)}
-    rows = session.connection().execute(_BY_ID, here).all()
+    rows = read(session, _BY_ID, {"ids": list(wanted), "audiences": list(places)})
     closed = _closed(session, rows, places)
     found = [to_message(row, places[row.audience_id]) for row in rows if row.id not in closed]
     return {message.id: message for message in found}
@@ -107,10 +105,9 @@ def recent(session: Session, readable: Readable, conversation: str, limit: int) 
 
     So are replies that were made from something that is not readable here and now.
     """
-    session.flush()
     places = audiences.readable_ids(session, readable)
     here = {"audiences": list(places), "conversation": conversation, "most": limit}
-    rows = session.connection().execute(_RECENT, here).all()
+    rows = read(session, _RECENT, here)
     closed = _closed(session, rows, places)
     return [
         to_message(row, places[row.audience_id]) for row in reversed(rows) if row.id not in closed
@@ -314,7 +311,7 @@ def _mentions(message: NewMessage) -> dict[str, str]:
     return {name: str(person) for name, person in message.mentions}
 
 
-# Built once: assembling a statement, or a whole object for each row, takes longer than reading it.
+# Built once: see `memory.store.statements`.
 _message: Table = MessageRow.__table__  # type: ignore[attr-defined]
 _ADD = insert(_message).returning(_message)
 _STORED = core_select(col(MessageRow.id)).where(

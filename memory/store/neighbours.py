@@ -31,7 +31,7 @@ _STATEMENT = text(
 def around(session: Session, message_ids: Collection[int]) -> dict[int, tuple[int | None, ...]]:
     """Ids of the turns at -2, -1, +1 and +2, by message; None where the conversation ends.
 
-    They share the message's place, so whoever may read it may read them.
+    They share the message's place; a reply among them may be closed still (`lineage.closed`).
     """
     if not message_ids:
         return {}

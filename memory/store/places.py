@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import bindparam
 from sqlalchemy import select as core_select
@@ -42,6 +42,18 @@ class Preferences:
     quiet: bool = False
     locale: str | None = None
     time_zone: str | None = None
+
+
+class Standing(NamedTuple):
+    """What is set for a place and for a person."""
+
+    place: Place
+    person: Preferences
+
+    @property
+    def paused(self) -> bool:
+        """True when nothing of this person is stored here."""
+        return self.place.paused or self.person.paused
 
 
 def place(session: Session, audience: Audience) -> Place:

@@ -14,7 +14,7 @@ from sqlmodel import Session, col, select
 from memory.store import audiences
 from memory.store.facts import LARGEST_ID
 from memory.tables import ReminderRow
-from memory.types import Audience, Person
+from memory.types import Audience, Person, Readable
 
 
 class Kind(StrEnum):
@@ -104,13 +104,10 @@ def due(session: Session, now: datetime) -> list[Reminder]:
 
 def of_person(session: Session, person: Person, audience: Audience) -> list[Reminder]:
     """A person's reminders in one place, next first."""
+    here = audiences.readable_ids(session, Readable.of(audience))
     rows = session.exec(
         select(ReminderRow)
-        .where(
-            ReminderRow.person == str(person),
-            ReminderRow.audience_id == audiences.ensure_id(session, audience),
-            ~audiences.locked(col(ReminderRow.audience_id)),
-        )
+        .where(ReminderRow.person == str(person), col(ReminderRow.audience_id).in_(here))
         .order_by(col(ReminderRow.next_at), col(ReminderRow.id))
     ).all()
     return _all(session, rows)

@@ -12,9 +12,9 @@ from sqlmodel import Session, col, select
 
 from memory import passages
 from memory.chunking import passage_of
-from memory.store.statements import numbers
+from memory.store.statements import numbers, read
 from memory.tables import ChunkRow, FactRow, MessageRow
-from memory.types import Kind, Ref
+from memory.types import Kind, Message, Ref
 
 _Table = type[FactRow] | type[MessageRow] | type[ChunkRow]
 _TABLES: dict[Kind, _Table] = {
@@ -27,22 +27,23 @@ _TABLES: dict[Kind, _Table] = {
 def by_key(session: Session, keys: Iterable[int]) -> dict[int, str]:
     """The texts of those records that can be found: existing, findable and not blank; by key."""
     wanted: defaultdict[Kind, list[int]] = defaultdict(list)
-    session.flush()
     for key in keys:
         ref = Ref.from_key(key)
         wanted[ref.kind].append(ref.id)
     found = _passages(session, wanted.pop(Kind.PASSAGE, []))
     for kind, ids in wanted.items():
-        rows = session.connection().execute(_BY_ID[kind], {"ids": ids})
+        rows = read(session, _BY_ID[kind], {"ids": ids})
         found |= {
             Ref(kind, id_).key: _join(kind, *parts) for id_, *parts in rows if parts[-1].strip()
         }
     return found
 
 
-def of_message(author_name: str, text: str) -> str:
-    """The text of a message that is not blank, as `by_key` gives it."""
-    return _join(Kind.MESSAGE, author_name, text)
+def of_message(message: Message, *, findable: bool) -> str | None:
+    """What a message is found by, as `by_key` gives it; None for one that is not to be found."""
+    if not findable or not message.text.strip():
+        return None
+    return _join(Kind.MESSAGE, message.author_name, message.text)
 
 
 def every_key(session: Session) -> Iterator[tuple[int, int]]:
@@ -87,7 +88,7 @@ def _passages(session: Session, ids: Iterable[int]) -> dict[int, str]:
         wanted[chunk_id].append(number)
     if not wanted:
         return {}
-    rows = session.connection().execute(_BY_ID[Kind.CHUNK], {"ids": list(wanted)})
+    rows = read(session, _BY_ID[Kind.CHUNK], {"ids": list(wanted)})
     found: dict[int, str] = {}
     for chunk_id, context, columns, text in rows:
         sentences = passages.split(text)
@@ -123,6 +124,7 @@ def _findable(table: _Table) -> ColumnElement[bool]:
     return col(ChunkRow.findable).is_(True) if table is ChunkRow else true()
 
 
+# Built once: see `memory.store.statements`.
 _BY_ID: dict[Kind, Any] = {
     kind: core_select(col(table.id), *_parts(table)).where(
         col(table.id).in_(numbers("ids")), _findable(table)

@@ -14,7 +14,7 @@ from memory.store import audiences, lineage
 from memory.store.facts import LARGEST_ID
 from memory.store.statements import numbers
 from memory.tables import LineagePlaceRow, LineageRow, TraceRow
-from memory.types import Audience, Kind, Person, Ref
+from memory.types import Audience, Kind, Person, Readable, Ref
 
 WORDS = frozenset({"query", "searches"})
 """The steps that hold words of the conversation."""
@@ -72,16 +72,14 @@ def get(session: Session, trace_id: int, asker: Person) -> Trace | None:
 
 def latest(session: Session, asker: Person, audience: Audience) -> Trace | None:
     """The trace of the last answer that the asker got in this place."""
-    ids = session.exec(
+    here = audiences.readable_ids(session, Readable.of(audience))
+    row = session.exec(
         select(TraceRow)
-        .where(
-            TraceRow.asker == str(asker),
-            TraceRow.audience_id == audiences.ensure_id(session, audience),
-        )
+        .where(TraceRow.asker == str(asker), col(TraceRow.audience_id).in_(here))
         .order_by(col(TraceRow.id).desc())
         .limit(1)
     ).first()
-    return _open_trace(session, ids) if ids else None
+    return _open_trace(session, row) if row else None
 
 
 def rate(session: Session, trace_id: int, asker: Person, rating: int) -> bool:

@@ -229,13 +229,18 @@ def loaded_with(monkeypatch: pytest.MonkeyPatch) -> tuple[str | None, str | None
     return seen[0]
 
 
-@pytest.mark.parametrize(("processors", "threads"), [(1, "1"), (2, "1"), (8, "4"), (None, "1")])
+@pytest.mark.parametrize(("processors", "threads"), [(1, "1"), (2, "1"), (8, "4")])
+@pytest.mark.parametrize("tells", [True, False])
 def test_half_of_the_processors_are_left_to_others(
-    monkeypatch: pytest.MonkeyPatch, processors: int | None, threads: str
+    monkeypatch: pytest.MonkeyPatch, processors: int, threads: str, tells: bool
 ) -> None:
     for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    monkeypatch.setattr("os.cpu_count", lambda: 64 if tells else processors)
+    if tells:
+        monkeypatch.setattr("os.sched_getaffinity", lambda _: range(processors), raising=False)
+    else:
+        monkeypatch.delattr("os.sched_getaffinity", raising=False)
     before = dict(os.environ)
     assert loaded_with(monkeypatch) == (threads, "passive")
     assert dict(os.environ) == before

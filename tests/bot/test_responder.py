@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from bot.errors import ModelMissing, ModelTimeout, ModelUnavailable
-from bot.messages import Author, Delta, EventKind, Reply, Status
+from bot.messages import Author, Delta, EventKind, IncomingMessage, Reply, Status
 from memory.directory import Place
 from memory.errors import StoreUnavailable
 from memory.long_term import LongTermMemory
 from memory.store.places import Preferences
-from memory.types import Kind, Readable, Role
+from memory.types import Audience, Kind, Readable, Ref, Role
 from tests.fakes import (
     GENERAL,
     HANAKO,
@@ -23,6 +23,7 @@ from tests.fakes import (
     Failing,
     Mind,
     ScriptedChatModel,
+    new_fact,
     streamed,
 )
 
@@ -293,3 +294,47 @@ async def test_forgetting_takes_the_models_answers_made_from_it(mind: Mind) -> N
     assert rows == [(0,)]
     hits = await mind.memory.recall("Wakkanai", HERE, 9, kinds=tuple(Kind))
     assert not any("Wakkanai" in hit.text for hit in hits)
+
+
+# -- what can be read no more while an answer is made ----------------------------------------------
+
+
+class Leaves:
+    """A platform's word that the asker is in the secret place no more; notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: set[Audience] = set()
+
+    async def __call__(self, message: IncomingMessage, places: Readable) -> Readable:
+        self.asked |= places.audiences
+        return Readable(places.audiences - {SECRET})
+
+
+async def answered_meanwhile(desk: Desk, text: str, leaves: Leaves) -> Reply:
+    message = desk.incoming(text, readable=Readable.of(TARO_DM, GENERAL, SECRET))
+    reply = [part async for part in desk.responder.handle(message, leaves)][-1]
+    assert isinstance(reply, Reply)
+    return reply
+
+
+@pytest.mark.parametrize("kind", [Kind.FACT, Kind.MESSAGE])
+async def test_what_is_found_in_a_place_that_was_left_meanwhile_is_not_used(
+    mind: Mind, kind: Kind
+) -> None:
+    said = await mind.hear("The vault opens with narwhal.", audience=SECRET)
+    if kind is Kind.FACT:
+        await mind.memory.remember([new_fact(said)])
+    model, leaves = ScriptedChatModel(["I cannot tell."]), Leaves()
+    await answered_meanwhile(Desk.over(mind, model), "What does the vault open with?", leaves)
+    assert SECRET in leaves.asked
+    assert "narwhal" not in str(model.asked)
+
+
+async def test_a_reply_made_from_a_place_that_was_left_meanwhile_is_not_used(mind: Mind) -> None:
+    """Neither as an earlier turn nor as something found, though it stands in the asker's DM."""
+    said = await mind.hear("The vault opens with narwhal.", audience=SECRET)
+    await mind.reply("With narwhal.", [Ref(Kind.MESSAGE, said.id)], conversation=str(TARO_DM))
+    model, leaves = ScriptedChatModel(["I cannot tell."]), Leaves()
+    await answered_meanwhile(Desk.over(mind, model), "What is it about narwhal?", leaves)
+    assert SECRET in leaves.asked
+    assert str(model.asked).count("narwhal") == 1  # the question's own

@@ -359,3 +359,20 @@ def test_a_toy_set_in_both_languages_is_found(session: Session) -> None:
     assert 1 - len(missed) / len(QUERIES) >= 0.97, missed
     first = sum(rank == 1 for rank in found.values())
     assert first / len(QUERIES) >= 0.94, found
+
+
+def test_each_record_comes_with_its_length_and_those_terms_that_it_has(session: Session) -> None:
+    lexical.add(session, 1, 4, "alpaca hay alpaca")
+    lexical.add(session, 1, 8, "grass")
+    lexical.add(session, 2, 12, "alpaca")
+    asked = [(1, 4), (1, 8), (2, 12), (2, 4)]
+    (alpaca,) = set(tokens.terms("alpaca"))
+    (grass,) = set(tokens.terms("grass"))
+    assert sorted(lexical.terms_of(session, asked, [alpaca, "zebra"]), key=str) == [
+        (12, 1, alpaca, 1),
+        (4, 3, alpaca, 2),
+        (8, 1, None, 0),
+    ]
+    assert sorted(lexical.terms_of(session, [(1, 8)], [])) == [(8, 1, None, 0)]
+    assert lexical.terms_of(session, [(1, 8)], [grass]) == [(8, 1, grass, 1)]
+    assert lexical.terms_of(session, [], [alpaca]) == []

@@ -58,3 +58,15 @@ async def test_a_reply_made_of_nothing_comes_from_its_own_place(mind: Mind) -> N
     plain = await reply(mind, "Good morning.")
     assert await mind.memory.places_behind([Ref(Kind.MESSAGE, plain.id)]) == MINE
     assert await mind.memory.places_behind([]) == Readable(frozenset())
+
+
+async def test_a_closed_reply_brings_nothing_along(mind: Mind) -> None:
+    """What stands beside it is no candidate for what only the hidden reply matches."""
+    ref = await source(mind, Kind.MESSAGE)
+    await mind.hear("The kettle is warm.", audience=TARO_DM, conversation="dm")
+    await reply(mind, "It opens with narwhal.", ref)
+    after = await mind.hear("Tea is at four.", audience=TARO_DM, conversation="dm")
+    mind.embedder.away = True  # with meaning, everything in so small a store is a candidate
+    assert await mind.memory.recall("narwhal", MINE, 10) == []
+    beside = [hit.ref.id for hit in await mind.memory.recall("narwhal", ALL, 10)]
+    assert after.id in beside

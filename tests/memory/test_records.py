@@ -6,9 +6,9 @@ import pytest
 from sqlmodel import Session
 
 from memory import lexical, records
-from memory.store import audiences, embeddings, messages
+from memory.store import audiences, embeddings, messages, texts
 from memory.types import Kind, Ref, Vector
-from tests.fakes import GENERAL, NOON, Mind
+from tests.fakes import GENERAL, NOON, Mind, new_message
 
 REF = Ref(Kind.FACT, 7)
 
@@ -87,3 +87,21 @@ def test_keys_of_different_kinds_never_meet() -> None:
     refs = [Ref(kind, id_) for kind in Kind for id_ in (0, 1, 2, 2**50)]
     assert len({ref.key for ref in refs}) == len(refs)
     assert [Ref.from_key(ref.key) for ref in refs] == refs
+
+
+@pytest.mark.parametrize("findable", [True, False])
+@pytest.mark.parametrize("name", ["", "山田", "Ann"])
+@pytest.mark.parametrize("text", ["I live in Kyoto", "京都", " ", "a: b"])
+async def test_a_message_is_found_by_the_same_text_however_it_is_asked_for(
+    mind: Mind, text: str, name: str, findable: bool
+) -> None:
+    new = new_message(text, author_name=name)
+
+    def work(session: Session) -> tuple[str | None, str | None]:
+        stored, _ = messages.put(session, new, NOON, findable=findable)
+        key = Ref(Kind.MESSAGE, stored.id).key
+        return texts.of_message(stored, findable=findable), texts.by_key(session, [key]).get(key)
+
+    at_hand, looked_up = await mind.database.write(work)
+    assert at_hand == looked_up
+    assert (at_hand is not None) == (findable and bool(text.strip()))
