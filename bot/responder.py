@@ -118,7 +118,7 @@ class Responder:
 
         `recheck` asks the platform anew about places that the answer is about to draw on.
         """
-        standing = await self._standing(message)
+        standing = self._standing(message)
         say = translator(self._locale(message, standing))
         try:
             async for part in self._handle(message, standing, say, recheck):
@@ -138,7 +138,7 @@ class Responder:
         Raises BotFault or MemoryFault.
         """
         self._foresee(message.text)
-        standing = await self._standing(message)
+        standing = self._standing(message)
         say = translator(self._locale(message, standing))
         reply = Reply("")
         async for part in self._converse(message, standing, say, keep=False):
@@ -149,7 +149,7 @@ class Responder:
     async def hear_only(self, message: IncomingMessage) -> None:
         """Store a message without answering: refused as busy, or read again after downtime."""
         await self._welcomed(message)
-        await self._hear(message, await self._standing(message))
+        await self._hear(message, self._standing(message))
 
     async def sent(self, reply: Reply, platform_id: str) -> None:
         """Note the platform's id of a reply, for when its words are to be forgotten."""
@@ -241,8 +241,8 @@ class Responder:
         other = translator(asked.language)
         return other if other.language == asked.language else say
 
-    async def _standing(self, message: IncomingMessage) -> Standing:
-        return await self._directory.standing(message.audience, message.author.person)
+    def _standing(self, message: IncomingMessage) -> Standing:
+        return self._directory.standing(message.audience, message.author.person)
 
     # -- hearing ---------------------------------------------------------------------------------
 

@@ -38,11 +38,12 @@ class Directory:
     async def preferences(self, person: Person) -> Preferences:
         return await self._database.read(lambda s: places.preferences(s, person))
 
-    async def standing(self, audience: Audience, person: Person) -> Standing:
-        """What is set for a place and for a person, at one moment."""
-        return await self._database.read(
-            lambda s: Standing(places.place(s, audience), places.preferences(s, person))
-        )
+    def standing(self, audience: Audience, person: Person) -> Standing:
+        """What is set for a place and for a person, at one moment.
+
+        Two look-ups by key for every message: sooner done than handed to a thread.
+        """
+        return places.standing(self._database, audience, person)
 
     async def set_preferences(self, person: Person, chosen: Preferences) -> None:
         await self._database.write(lambda s: places.set_preferences(s, person, chosen))

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import bindparam
-from sqlalchemy import select as core_select
 from sqlmodel import Session, col, select
 
+from memory.store.database import Database
 from memory.tables import KeyValueRow, PersonRow, PlaceMemberRow, PlaceRow
 from memory.types import Audience, Person
 
@@ -56,9 +55,20 @@ class Standing(NamedTuple):
         return self.place.paused or self.person.paused
 
 
+def standing(database: Database, audience: Audience, person: Person) -> Standing:
+    """What is set for both, read on the event loop's thread (`Database.inline`)."""
+    place = database.inline(_PLACE_BY_KEY, (str(audience),))
+    chosen = database.inline(_PERSON_BY_KEY, (str(person),))
+    here = Place(*map(bool, place[0])) if place else Place()
+    if not chosen:
+        return Standing(here, Preferences())
+    paused, quiet, locale, time_zone = chosen[0]
+    return Standing(here, Preferences(bool(paused), bool(quiet), locale, time_zone))
+
+
 def place(session: Session, audience: Audience) -> Place:
-    row = session.connection().execute(_PLACE, {"audience": str(audience)}).one_or_none()
-    return Place(*row) if row else Place()
+    row = session.get(PlaceRow, str(audience))
+    return Place(row.public, row.paused, row.listen, row.greeted) if row else Place()
 
 
 def set_place(session: Session, audience: Audience, chosen: Place) -> None:
@@ -93,8 +103,10 @@ def joined(session: Session, person: Person) -> list[Audience]:
 
 
 def preferences(session: Session, person: Person) -> Preferences:
-    row = session.connection().execute(_PREFERENCES, {"person": str(person)}).one_or_none()
-    return Preferences(*row) if row else Preferences()
+    row = session.get(PersonRow, str(person))
+    if row is None:
+        return Preferences()
+    return Preferences(row.paused, row.quiet, row.locale, row.time_zone)
 
 
 def set_preferences(session: Session, person: Person, chosen: Preferences) -> None:
@@ -151,10 +163,5 @@ def listening_places(session: Session) -> list[Audience]:
     return [Audience.parse(name) for name in rows]
 
 
-# Built once: both are read for every message, and assembling a statement takes longest.
-_PLACE = core_select(
-    col(PlaceRow.public), col(PlaceRow.paused), col(PlaceRow.listen), col(PlaceRow.greeted)
-).where(col(PlaceRow.audience) == bindparam("audience"))
-_PREFERENCES = core_select(
-    col(PersonRow.paused), col(PersonRow.quiet), col(PersonRow.locale), col(PersonRow.time_zone)
-).where(col(PersonRow.person) == bindparam("person"))
+_PLACE_BY_KEY = "SELECT public, paused, listen, greeted FROM place WHERE audience = ?"
+_PERSON_BY_KEY = "SELECT paused, quiet, locale, time_zone FROM person WHERE person = ?"
