@@ -10,9 +10,9 @@ from typing import Any
 from adapters.slack_audiences import SlackDirectory
 from adapters.slack_calls import SlackCalls
 from adapters.slack_events import SPOKEN, Redact, SlackIdentity, event_of, names_bot
-from adapters.slack_text import Names, ids_in, read_text
+from adapters.slack_text import UNKNOWN, Names, ids_in, read_text
 from bot.errors import PlatformRefused
-from bot.messages import Mention, Turn
+from bot.messages import Mention, Surface, Turn
 
 Json = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -52,7 +52,9 @@ async def names_in(messages: list[Json], directory: SlackDirectory, me: SlackIde
                 users[user] = name if name != user else ""
         for channel in found.channels:
             if channel not in channels:
-                channels[channel] = (await directory.place(channel)).name
+                place = await directory.place(channel)
+                # Slack shows the name of a private one to its members only
+                channels[channel] = place.name if place.surface is Surface.PUBLIC else UNKNOWN
     return Names(users, channels)
 
 

@@ -286,11 +286,10 @@ class Dispatcher:
         if message is None:
             return IGNORED
         keys = [claim_key(message)]
-        gone = _message_key(message, EventKind.DELETE)
+        gone = _deletion_key(message)
 
         def claim(session: Session) -> bool:
-            said = message.kind in {EventKind.MESSAGE, EventKind.EDIT}
-            if said and inbox.was_deleted(session, gone):
+            if gone and inbox.was_deleted(session, gone):
                 return False  # it comes late: its author has taken it back meanwhile
             return inbox.claim(session, keys, event.id, self._clock())
 
@@ -334,6 +333,17 @@ def _done(session: Session, event_id: int, outcome: str, now: datetime) -> None:
 def claim_key(message: IncomingMessage) -> str:
     """Equal for the twins of one message (`app_mention` and `message`), whatever delivers them."""
     return _message_key(message, message.kind) + message.revision
+
+
+def _deletion_key(message: IncomingMessage) -> str | None:
+    """What the claims begin with that delete the words that this brings: its own, or those of
+    the message whose menu was used.
+    """
+    if message.kind in {EventKind.MESSAGE, EventKind.EDIT}:
+        return _message_key(message, EventKind.DELETE)
+    if message.quoted and message.reply_to:
+        return _message_key(replace(message, message_id=message.reply_to), EventKind.DELETE)
+    return None
 
 
 def _message_key(message: IncomingMessage, kind: EventKind) -> str:

@@ -1,12 +1,15 @@
-"""Commands that forget: facts by number, words or topic, what was said at a time or in a message,
-a channel, somebody who left, everything.
+"""Commands that forget: facts by number, words or topic, the last one, what was said at a time or
+in a message, a channel, somebody who left, everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any, Final
 
 from bot.command_registry import (
     YES,
@@ -26,11 +29,13 @@ from bot.forget_request import (
     Said,
     Source,
     Topic,
+    Wanted,
     Window,
     Words,
     wanted,
 )
-from bot.messages import Choice, Reply
+from bot.i18n import shown
+from bot.messages import Choice, Reply, Surface
 from bot.reading_commands import SEARCH_RESULTS, finish_reading
 from bot.retracting import Retractions
 from bot.undo import UndoStack
@@ -40,10 +45,29 @@ from memory.forgetting import Receipt
 from memory.long_term import LongTermMemory
 from memory.ports import Clock
 from memory.retrieve import RELEVANT
-from memory.types import Fact, Kind, NewMessage, Person
+from memory.types import Fact, Kind, Person
 
 BackupsUntil = Callable[[], datetime | None]
 """When the last backup that there is now will be gone; None without any."""
+
+NAMED: Final = 5
+"""Most facts that a receipt names."""
+
+LOOKED_BACK: Final = 20
+"""Messages of the conversation among which the last fact is looked for."""
+
+_THAT: Final = frozenset(
+    {"it", "that", "this", "these", "those", "them", "last"}
+    | {"それ", "これ", "あれ", "今の", "さっきの"}
+)
+"""What points at the last fact; `bot.phrases` gives `that` for all other ways to say so."""
+
+_ME: Final = frozenset({"me", "about me", "my data", "私", "私のこと", "私のデータ", "私について"})
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What was learned from the asker, or quoted to them, last in the conversation."""
 
 
 class ForgettingCommands:
@@ -70,15 +94,14 @@ class ForgettingCommands:
         return {"forget": self._forget}
 
     async def _forget(self, request: Request) -> Reply:
-        quoted = request.quoted
-        if quoted is not None and not request.argument:
-            return await self._forget_message(quoted, request)
         if not request.argument:
-            return private(request.say("What shall I forget? Give numbers or words."))
+            return await self._forget_quoted(request)
         await finish_reading(self._memory, self._extractor, request)
-        match wanted(request.argument, self._clock(), request.time_zone):
+        match _meant(request.argument, self._clock(), request.time_zone):
             case Everything():
                 return await self._forget_everything(request)
+            case Last():
+                return await self._forget_last(request)
             case Numbers(ids):
                 return await self._forget_ids(ids, request)
             case Place():
@@ -116,8 +139,41 @@ class ForgettingCommands:
             private(join_lines(heading, *lines, how)), facts=tuple(found), choices=(confirm,)
         )
 
-    async def _forget_message(self, quoted: NewMessage, request: Request) -> Reply:
-        """Forget what one message taught."""
+    async def _forget_last(self, request: Request) -> Reply:
+        """Forget what was learned from the asker, or quoted to them, last in the conversation.
+
+        What lies further back than their last message may not be what they mean: it asks.
+        """
+        found, just_now = await self._last(request)
+        if not found:
+            return private(request.say("There is nothing here that I learned or quoted last."))
+        return await self._forget_matching(found, just_now, request)
+
+    async def _last(self, request: Request) -> tuple[list[Fact], bool]:
+        """Those facts, if they are the asker's to forget, and whether their last message, or
+        the answer to it, is where they come from.
+        """
+        message, asker = request.message, request.message.author.person
+        said = await self._memory.history(message.conversation, message.readable, LOOKED_BACK)
+        own = [each for each in reversed(said) if each.author == asker]
+        trace = await self._memory.trace(asker, message.here, None)
+        answered = trace.message_id if trace is not None else None
+        all_stored = trace is None or answered is not None  # what a paused person says is not
+        for each in own:
+            known = await self._memory.facts_from(each.id, message.readable)
+            if trace is not None and each.id == answered and not known:
+                used = [hit["id"] for hit in trace.steps.get("hits", []) if _is_quoted(hit)]
+                known = await self._memory.facts_by_id(used, message.readable)
+            if known:
+                mine = [fact for fact in known if request.actor.may_forget(fact)]
+                return mine, all_stored and each is own[0]
+        return [], False
+
+    async def _forget_quoted(self, request: Request) -> Reply:
+        """Forget what the message taught on which a menu was opened."""
+        quoted = request.quoted
+        if quoted is None:
+            return private(request.say("What shall I forget? Give numbers or words."))
         message = await self._memory.find_message(quoted.audience, quoted.platform_id)
         known = (
             await self._memory.facts_from(message.id, request.message.readable) if message else []
@@ -281,6 +337,8 @@ class ForgettingCommands:
         """The receipt, with Undo."""
         text = receipt_text(receipt, request, self._backups_until())
         reply = Reply(text, private=not request.in_words, forgot=True)
+        if reply.private or request.message.surface is Surface.DM:
+            reply = replace(reply, text=join_lines(text, *_named(receipt, request)))
 
         async def take_back() -> str:
             count = await self._memory.restore(receipt)
@@ -292,17 +350,90 @@ class ForgettingCommands:
         return self._retractions.offer(reply, request, receipt.replies)
 
 
+def _meant(argument: str, now: datetime, time_zone: str) -> Wanted | Last:
+    """Read what stands after `forget`; what only points at something is no word to look for."""
+    said = argument.casefold().rstrip(" .!。！")
+    if said in _THAT:
+        return Last()
+    return Everything() if said in _ME else wanted(argument, now, time_zone)
+
+
+def _named(receipt: Receipt, request: Request) -> list[str]:
+    """What went, a line for each fact: for the asker's eyes alone, and stored nowhere.
+
+    Whoever forgets by a link, as an admin may, need not be able to read what stood there.
+    """
+    readable = request.message.readable
+    gone = [fact for fact in receipt.undo_facts if fact.audience in readable]
+    lines = [f"- {shown(fact.text)}" for fact in gone[:NAMED]]
+    more = len(gone) - NAMED
+    if more > 0:
+        lines.append(request.say.plural("and {count} more", "and {count} more", more))
+    return lines
+
+
+def _is_quoted(hit: Mapping[str, Any]) -> bool:
+    """True for a fact that the answer used, among the hits of a trace."""
+    return bool(hit["used"]) and hit["kind"] == Kind.FACT.name.lower()
+
+
 def _with_words(words: str, known: Sequence[Fact]) -> list[Fact]:
-    """The facts that have the words as they stand, or all of them in some form."""
+    """The facts that have the words as they stand, none of them cut, or all of them in some
+    form.
+    """
     exact = tokens.query_terms(words).exact
     needed = {term for term in exact if not tokens.is_spelling(term)} or set(exact)
     plain = tokens.normalised(words)
     return [
         fact
         for fact in known
-        if plain in tokens.normalised(fact.text)
+        if _stands_in(plain, tokens.normalised(fact.text))
         or (needed and needed <= set(tokens.terms(fact.text)))
     ]
+
+
+def _stands_in(words: str, text: str) -> bool:
+    """True where the words stand in the text and no word is cut at either end of them.
+
+    What begins or ends a word of hiragana cannot be seen, so two of them are no word by
+    themselves: いか is not meant by いかが.
+    """
+    if not words or _FEW_HIRAGANA.fullmatch(words):
+        return False
+    at = text.find(words)
+    while at >= 0:
+        if not (_is_cut(text, at) or _is_cut(text, at + len(words))):
+            return True
+        at = text.find(words, at + 1)
+    return False
+
+
+_FEW_HIRAGANA: Final = re.compile("[\u3041-\u309f]{1,2}")
+_KATAKANA: Final = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
+_HAN: Final = re.compile(
+    "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def _is_cut(text: str, at: int) -> bool:
+    """True when the characters on both sides of a place in the text are of one word, or of one
+    run of a script in which words are seldom set apart.
+    """
+    if not 0 < at < len(text):
+        return False
+    script = _script(text[at])
+    return script is not None and script == _script(text[at - 1])
+
+
+def _script(character: str) -> str | None:
+    """`word` for the scripts with spaces; None for what tells nothing about where a word ends."""
+    if _KATAKANA.match(character):
+        return "katakana"
+    if _HAN.match(character):
+        return "han"
+    if tokens.is_spelling(character):
+        return None
+    return "word" if unicodedata.category(character)[0] in "LNM" else None
 
 
 def _has_attribute(words: str, fact: Fact) -> bool:

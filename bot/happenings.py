@@ -6,7 +6,6 @@ Also feedback on answers. Nothing here is a command: only a platform can bring t
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 from bot.i18n import Translator
 from bot.messages import EventKind, IncomingMessage, Reply
@@ -69,7 +68,7 @@ class Happenings:
         place = await self._directory.place(message.here)
         if place.greeted:
             return SILENT
-        await self._directory.set_place(message.here, replace(place, greeted=True))
+        await self._directory.change_place(message.here, greeted=True)
         return Reply(
             say(
                 "Hello, I am Oboete. I store what is addressed to me: mentions, replies in their"

@@ -190,14 +190,21 @@ def expand(paths: Sequence[str]) -> list[Path]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """A file itself; of a folder, the readable kinds of files below it that are not hidden."""
+    """A file itself; of a folder, the readable kinds of files below it that are not hidden.
+
+    Links out of the folder are not followed.
+    """
     if not path.is_dir():
         yield path.resolve()
         return
+    folder = path.resolve()
     for below in sorted(path.rglob("*")):
         hidden = any(part.startswith(".") for part in below.relative_to(path).parts)
-        if below.is_file() and not hidden and below.suffix.lower() in SUFFIXES:
-            yield below.resolve()
+        if hidden or below.suffix.lower() not in SUFFIXES or not below.is_file():
+            continue
+        file = below.resolve()
+        if file.is_relative_to(folder):  # else a link leads out of the folder that was named
+            yield file
 
 
 Result = Added | UnreadableDocument

@@ -43,7 +43,8 @@ class LookUp:
     async def find(self, work: Exchange) -> None:
         """Look up what bears on the message, in places that its readers can read right now."""
         await self._look_up(work)
-        if await self.lost(work, work.hits):
+        # what comes up instead may be of yet another place; each turn leaves fewer of them
+        while await self.lost(work, work.hits):
             await self._look_up(work)
 
     async def lost(self, work: Exchange, used: Collection[Hit | Message]) -> bool:
@@ -65,7 +66,7 @@ class LookUp:
         lost = asked.audiences - now.readable.audiences
         left = Readable(message.readable.audiences - lost)
         work.message = replace(message, readable=left)
-        return bool(lost)
+        return left != message.readable
 
     async def _look_up(self, work: Exchange) -> None:
         """Plan and search, leaving out what this very message has just taught, and questions."""

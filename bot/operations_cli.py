@@ -250,8 +250,9 @@ def _register_transfer(cli: typer.Typer, terminal: Terminal) -> None:
 def _write(target: Path, lines: Iterable[dict[str, Any]]) -> int:
     count = 0
     partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)
+    partial.touch(mode=0o600, exist_ok=False)
     with partial.open("w", encoding="utf-8") as file:
-        partial.chmod(0o600)
         for line in lines:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
             count += 1
@@ -260,11 +261,11 @@ def _write(target: Path, lines: Iterable[dict[str, Any]]) -> int:
 
 
 def _read(source: Path) -> Iterator[dict[str, Any]]:
-    with source.open(encoding="utf-8") as file:
+    with source.open(encoding="utf-8", errors="surrogateescape") as file:
         for number, text in enumerate(file, start=1):
             try:
                 line = json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise BadExport(f"Line {number} is not JSON.") from error
             if not isinstance(line, dict):
                 raise BadExport(f"Line {number} is not an object.")

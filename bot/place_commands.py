@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bot.command_registry import Request, Run, private
 from bot.messages import Reply, Surface
 from memory.directory import Directory
@@ -22,21 +20,17 @@ class PlaceCommands:
     async def _pause(self, request: Request) -> Reply:
         if request.argument.lower() in {"me", "私", "自分"}:
             person = request.message.author.person
-            chosen = await self._directory.preferences(person)
-            await self._directory.set_preferences(person, replace(chosen, paused=True))
+            await self._directory.change_preferences(person, paused=True)
             return private(request.say("I no longer keep your words, anywhere."))
-        place = await self._directory.place(request.message.here)
-        await self._directory.set_place(request.message.here, replace(place, paused=True))
+        await self._directory.change_place(request.message.here, paused=True)
         return _notice(request.say("Paused: I store nothing that is said here."))
 
     async def _resume(self, request: Request) -> Reply:
         if request.argument.lower() in {"me", "私", "自分"}:
             person = request.message.author.person
-            chosen = await self._directory.preferences(person)
-            await self._directory.set_preferences(person, replace(chosen, paused=False))
+            await self._directory.change_preferences(person, paused=False)
             return private(request.say("I keep your words again."))
-        place = await self._directory.place(request.message.here)
-        await self._directory.set_place(request.message.here, replace(place, paused=False))
+        await self._directory.change_place(request.message.here, paused=False)
         return _notice(request.say("Resumed: I store again what is addressed to me here."))
 
     async def _listen(self, request: Request) -> Reply:
@@ -45,8 +39,7 @@ class PlaceCommands:
         if request.argument.lower() not in {"on", "off"}:
             return private(request.say("Say `listen on` or `listen off`."))
         on = request.argument.lower() == "on"
-        place = await self._directory.place(request.message.here)
-        await self._directory.set_place(request.message.here, replace(place, listen=on))
+        await self._directory.change_place(request.message.here, listen=on)
         if on:
             return _notice(
                 request.say(

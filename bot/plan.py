@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -166,6 +167,20 @@ def is_complex(text: str) -> bool:
     return _COMPLEX.search(text) is not None
 
 
+_TOPIC = re.compile(
+    r"^(?:so,?\s+)?(?:what\s+(?:else\s+)?)?do\s+(?:you|we)\s+(?:already\s+)?(?:know|remember|have)\s+"
+    r"(?:anything\s+|something\s+|all\s+)?(?:about|of|on)\s+(?P<topic>[^?]{1,80}?)[\s?.!]*$"
+    r"|^(?P<ja>[^、。？?]{1,40}?)(?:について|に関して)は?、?(?:何|なに|どんな|知|覚|教|聞)[^。]{0,20}$",
+    re.IGNORECASE,
+)
+
+
+def topic(text: str) -> str | None:
+    """What is asked about where nothing else is: "what do you know about Bob?"."""
+    found = _TOPIC.match(unicodedata.normalize("NFKC", text).strip())
+    return found["topic"] or found["ja"] if found else None
+
+
 async def plan(
     message: IncomingMessage,
     history: Sequence[Message],
@@ -181,7 +196,7 @@ async def plan(
     leaning, compound = leans(message.text, history), is_complex(message.text)
     tells = model is not None and _only_tells(message.text, asked)
     simple = Plan(
-        message.text,
+        topic(message.text) or message.text,
         route,
         compound,
         earlier=" ".join(m.text for m in _last_asked(history)) if leaning else "",

@@ -9,7 +9,8 @@ from datetime import datetime
 from bot.citing import label
 from bot.i18n import Translator, shown
 from bot.messages import Citation, IncomingMessage, Reply
-from memory.analysis import SELF, Question, Tense
+from memory.analysis import SELF, Question, Tense, only_redacted
+from memory.analysis.japanese import BARE_NAME
 from memory.analysis.results import is_single_valued
 from memory.remembering import Remembered
 from memory.retrieve import RELEVANT
@@ -62,6 +63,10 @@ def quotable(
     ]
     # what a message says comes second to the facts read off it, and to documents
     chosen = [hit for hit in relevant if hit.message is None] or relevant
+    if asked.about == SELF and asked.attribute:
+        # nothing that only sounds alike stands beside the asker's own value
+        chosen = [hit for hit in chosen if hit.fact and hit.fact.attribute] or chosen
+        chosen = [hit for hit in chosen if not BARE_NAME.match(hit.text)] or chosen
     if asks_for_all(asked, text):
         return chosen[:LISTED]
     return [hit for hit in chosen if hit.score >= chosen[0].score - CLOSE][:QUOTED]
@@ -115,8 +120,12 @@ def _happened(hit: Hit, asked: Question, asker: Person, window: Window) -> bool:
 def _answers(hit: Hit, asked: Question, asker: Person, window: Window | None) -> bool:
     if hit.fact is None:
         return True
-    if asked.about == SELF and isinstance(hit.fact.subject, Person) and hit.fact.subject != asker:
-        return False  # "Where do I live?" is not answered by where somebody else lives
+    if asked.about == SELF and hit.fact.subject != asker:
+        # "Where do I live?" is not answered by where somebody else lives, and a subject that is
+        # only a name is somebody else for certain where an attribute of theirs is told
+        valued = asked.attribute is not None and hit.fact.attribute is not None
+        if valued or isinstance(hit.fact.subject, Person):
+            return False
     if window is not None and asked.time is Tense.PAST and hit.fact.attribute is not None:
         return _held(hit.fact, window) and asked.fits(hit.fact.attribute)
     if hit.fact.attribute is None and hit.fact.superseded_by is None:
@@ -140,13 +149,15 @@ def _began(fact: Fact) -> datetime:
 
 
 def without_model(
-    learned: Sequence[Remembered], used: Sequence[Hit], asked: Question, reader: Reader
+    learned: Sequence[Remembered], used: Sequence[Hit], asked: Question, reader: Reader, text: str
 ) -> Reply:
-    """The answer when there is no language model: quote, or say that nothing is known."""
+    """The answer to `text` when there is no language model: quote, or say that nothing is known."""
     say = reader.say
     lines = [_acknowledge(item, say) for item in learned]
     if used:
         lines += [f"{quote(hit, reader)} [{n}]" for n, hit in enumerate(used, start=1)]
+    elif only_redacted(text):
+        lines.append(say("That looks like a secret: I did not keep it."))
     elif asked.is_question:
         lines.append(say("I know nothing about that."))
     elif asked.is_talk and not lines:

@@ -89,9 +89,13 @@ _LIST = re.compile(
 )
 _CANCEL = re.compile(
     r"^\s*(?:(?:cancel|delete|remove|stop)\s+reminder\s+#?(?P<id>\d+)"
-    r"|リマインダー\s*#?(?P<ja_id>\d+)\s*(?:番)?(?:を|は)?(?:取り消し|キャンセル|削除|止め)\S*)[\s.。!！]*$",
+    r"|リマインダー\s*#?(?P<ja_id>\d+)\s*(?:番)?(?:を|は)?(?:取り?消|キャンセル|削除|止め)\S*)[\s.。!！]*$",
     re.IGNORECASE,
 )
+_CANCELS = frozenset(
+    {"cancel", "キャンセル", "取り消し", "取消し", "取消", "取り消す", "取り消して"}
+)
+"""What cancels a reminder, after `/memory remind`."""
 _JA_TIDY = re.compile(
     r"^[\s、,。のにはを]+|(?<![\s、,。])[\s、,。]+$|(?:ということ|こと|の)?(?:を|も)?$"
 )
@@ -183,8 +187,8 @@ class Reminders:
         word, _, rest = request.argument.partition(" ")
         if word.lower() in {"list", "一覧"}:
             return await self._list(message, say)
-        if word.lower() in {"cancel", "キャンセル", "取り消し"}:
-            number = rest.strip().removeprefix("#")
+        if word.lower() in _CANCELS:
+            number = rest.strip().removeprefix("#").removesuffix("番")
             if not number.isdecimal():
                 return private(say("Which one? Give its number."))
             return await self._cancel(identifier(number), message, say)

@@ -13,6 +13,7 @@ from bot.admin_places import seen_alone
 from bot.analysis_questions import AnalysisQuestions
 from bot.command_registry import told
 from bot.commands import Commands
+from bot.confirming import Confirmations
 from bot.documents import Documents
 from bot.errors import BotFault, ModelUnavailable
 from bot.exchange import Exchange
@@ -109,6 +110,7 @@ class Responder:
         self._look_up = LookUp(memory, model, clock, documents, hyde=hyde)
         self._happenings = Happenings(memory, directory)
         self._hush = Hush(directory)
+        self._confirmations = Confirmations(clock)
 
     async def handle(
         self, message: IncomingMessage, recheck: Recheck | None = None
@@ -125,8 +127,7 @@ class Responder:
                 yield part
         except (BotFault, MemoryFault) as error:
             log.warning("message %s was not answered: %s", message.event_id, error)
-            fix = f" {error.fix}" if isinstance(error, BotFault) and error.fix else ""
-            yield Reply(f"{error}{fix}", private=True, failed=True)
+            yield Reply(_told(error, say), private=True, failed=True)
         except Exception:
             log.exception("message %s was not answered", message.event_id)
             text = say("Something went wrong; the log tells more under {id}.", id=message.event_id)
@@ -149,7 +150,7 @@ class Responder:
     async def hear_only(self, message: IncomingMessage) -> None:
         """Store a message without answering: refused as busy, or read again after downtime."""
         await self._welcomed(message)
-        await self._hear(message, self._standing(message))
+        await self._hear(message)
 
     async def sent(self, reply: Reply, platform_id: str) -> None:
         """Note the platform's id of a reply, for when its words are to be forgotten."""
@@ -165,7 +166,7 @@ class Responder:
     ) -> AsyncIterator[ReplyPart]:
         await self._welcomed(message)
         message = seen_alone(message, self._admins)
-        shared = await self._uploads.handle(message, say) if self._uploads is not None else None
+        shared = await self._shared(message, standing, say)
         if shared is not None:
             yield shared
             return
@@ -183,31 +184,53 @@ class Responder:
             message = await as_of_now(message, recheck)
             yield await self._commands.run("list", message, say)
             return
+        agreed = self._confirmations.confirmed(message)
         taken = await self._take(message, say) if self._take is not None else None
         if taken is not None:
             yield taken
             return
-        if message.kind in {EventKind.COMMAND, EventKind.ACTION}:
-            message = await as_of_now(message, recheck)
-            yield await self._commands.run(message.text, message, say)
+        if agreed is not None or message.kind in {EventKind.COMMAND, EventKind.ACTION}:
+            yield await self._run(agreed or message.text, message, say, recheck)
             return
         edited = message.kind is EventKind.EDIT and not self._asks_again(message)
         if not message.addressed or edited or not message.answer:
-            await self._hear(message, standing)
+            await self._hear(message)
             yield SILENT
             return
         spoken = phrase(message.text)
         if spoken is not None:
             command = f"{spoken.command} {spoken.argument}".strip()
-            message = await as_of_now(message, recheck)
             speak = self._spoken(message, question(message.text), say)
-            yield await self._commands.run(command, message, speak, in_words=True)
+            yield await self._run(command, message, speak, recheck, in_words=True)
             return
         if not message.text.strip():
             yield Reply(say("Tell me something, or ask me about what you told me."))
             return
         async for part in self._converse(message, standing, say, recheck=recheck):
             yield part
+
+    async def _shared(
+        self, message: IncomingMessage, standing: Standing, say: Translator
+    ) -> Reply | None:
+        """What there is to say about a message's files; None when nothing is to be done."""
+        if self._uploads is None:
+            return None
+        return await self._uploads.handle(message, say, paused=standing.paused)
+
+    async def _run(
+        self,
+        command: str,
+        message: IncomingMessage,
+        say: Translator,
+        recheck: Recheck | None,
+        *,
+        in_words: bool = False,
+    ) -> Reply:
+        """Run a command under what may be read now; a yes to what it asks is heard."""
+        message = await as_of_now(message, recheck)
+        reply = await self._commands.run(command, message, say, in_words=in_words)
+        self._confirmations.asked(message, reply)
+        return reply
 
     async def _welcomed(self, message: IncomingMessage) -> None:
         if self._welcome is not None and message.arguments.get("event") != UNINSTALLED:
@@ -246,7 +269,7 @@ class Responder:
 
     # -- hearing ---------------------------------------------------------------------------------
 
-    async def _hear(self, message: IncomingMessage, standing: Standing) -> Message | None:
+    async def _hear(self, message: IncomingMessage) -> Message | None:
         """Store it, unless this place or person is paused; None when it was not stored.
 
         An edit of a stored message counts whomever it is addressed to: what it said before is
@@ -254,6 +277,8 @@ class Responder:
         """
         if message.author.is_bot:
             return None
+        # anew: whoever paused meanwhile was told that nothing is stored any more
+        standing = self._standing(message)
         wanted = message.addressed or standing.place.listen
         known = None
         if message.kind is EventKind.EDIT:
@@ -289,11 +314,11 @@ class Responder:
         work = Exchange(message, self._spoken(message, asked, say), asked, keep, recheck)
         work.history = await self._memory.history(message.conversation, message.readable, HISTORY)
         work.quiet = standing.person.quiet
-        if await self._look_up.lost(work, work.history):
+        while await self._look_up.lost(work, work.history):
             readable = work.message.readable
             work.history = await self._memory.history(message.conversation, readable, HISTORY)
         if keep:
-            work.heard = await self._hear(message, standing)
+            work.heard = await self._hear(message)
             work.learned = await self._learn(work.heard)
         if self._figures is not None and not (work.asked.is_talk or work.learned):
             figures = await self._figures.answer(message.text, work.message.readable, work.say)
@@ -305,7 +330,7 @@ class Responder:
             if work.asked.is_question or not (work.learned or work.asked.is_talk):
                 await self._look_up.find(work)
                 work.used = work.quotable()
-            reply = without_model(work.learned, work.used, work.asked, work.reader)
+            reply = without_model(work.learned, work.used, work.asked, work.reader, message.text)
             paused = standing.paused
             if paused and not (work.used or work.asked.is_question or work.asked.is_talk):
                 reply = Reply(work.say("Paused: I did not store that."))
@@ -352,7 +377,7 @@ class Responder:
     async def _quote_instead(self, work: Exchange, trouble: str) -> Reply:
         """The answer when the model gave none: say so, and quote what was found."""
         work.used = work.quotable()
-        reply = without_model(work.learned, work.used, work.asked, work.reader)
+        reply = without_model(work.learned, work.used, work.asked, work.reader, work.message.text)
         why = trouble or work.say("The model gave no answer.")
         return await self._finish(work, replace(reply, text=f"{reply.text}\n\n({why})"))
 
@@ -405,3 +430,11 @@ class Responder:
             text=reply.text,
             sent_at=self._clock(),
         )
+
+
+def _told(error: BotFault | MemoryFault, say: Translator) -> str:
+    """The error and what helps, in the reader's language where the catalogue has the sentence."""
+    fix = error.fix if isinstance(error, BotFault) else ""
+    stated = [text for text in (str(error), fix) if text]
+    # a sentence with a name in it is in no catalogue, and braces in it are no fields
+    return " ".join(text if "{" in text or "}" in text else say(text) for text in stated)

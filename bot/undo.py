@@ -46,6 +46,11 @@ class UndoStack:
         """Let go of what a person could have taken back."""
         self._changes.pop(person, None)
 
+    def made_at(self, person: Person) -> datetime | None:
+        """When the change that `last` would give was made; None without one."""
+        changes = self._changes.get(person, [])
+        return changes[-1].until - UNDO_FOR if changes else None
+
     def last(self, person: Person) -> TakeBack | None:
         """Take the person's last change from the stack, unless it was too long ago."""
         changes = self._changes.get(person, [])

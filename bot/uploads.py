@@ -105,8 +105,14 @@ class Uploads:
         """What each command runs, by name."""
         return {"add": self._add}
 
-    async def handle(self, message: IncomingMessage, say: Translator) -> Reply | None:
-        """Deal with a message's files; None when nothing is to be done about them."""
+    async def handle(
+        self, message: IncomingMessage, say: Translator, *, paused: bool = False
+    ) -> Reply | None:
+        """Deal with a message's files; None when nothing is to be done about them.
+
+        Where the place or the person is `paused`, nothing is collected: only what somebody asks
+        for is added.
+        """
         if message.kind is EventKind.DELETE:
             await self._knowledge.source_deleted(message.audience, message.message_id)
             return None
@@ -118,7 +124,7 @@ class Uploads:
             return None
         wanted = base_named(message.text) if message.addressed else None
         if wanted is None:
-            return await self._collect(message, say)
+            return None if paused else await self._collect(message, say)
         return await self._offer(message, wanted, say)
 
     async def _collect(self, message: IncomingMessage, say: Translator) -> Reply | None:

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import delete
-from sqlmodel import Session, col, select
+from sqlmodel import Session, SQLModel, col, select
 
 from memory import forgetting, maintenance, records, uninstalled
 from memory.errors import MemoryFault
@@ -67,13 +67,15 @@ def copy(database: Database, target: Path, position: int) -> None:
     """Copy the whole database to `target` as it is at one moment, and examine the copy.
 
     `position` is how far the ledger had come by then (`Ledger.position`, read by the writer).
-    The file appears under its name only when it is complete, examined and on the disk. Raises
-    BackupFailed, or StoreUnavailable for a full disk and the like.
+    The file appears under its name only when it is complete, examined and on the disk, and
+    replaces none. Raises BackupFailed, or StoreUnavailable for a full disk and the like.
     """
     if database.path is None:
         raise BackupFailed("Only a SQLite file can be copied; use pg_dump for PostgreSQL.")
     partial = _partial(target)
     with translated():
+        if target.exists():
+            raise BackupFailed(f"There is a file already: {target}")
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
     try:
@@ -205,12 +207,24 @@ def _require_backup(copied: Path, backup: Path) -> None:
         with closing(sqlite3.connect(copied)) as opened:
             said = str(opened.execute("PRAGMA integrity_check(1)").fetchone()[0])
             tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_master")}
+            foreign = _foreign(opened)
     except sqlite3.DatabaseError as error:
         raise RestoreRefused(f"This is no backup: {backup} ({error})") from error
     if said != "ok":
         raise RestoreRefused(f"This backup is damaged: {backup} ({said})")
     if not tables >= {"message", "key_value"}:
         raise RestoreRefused(f"This is no backup of Oboete: {backup}")
+    if foreign:
+        raise RestoreRefused(f"This backup holds what Oboete never made: {', '.join(foreign)}")
+
+
+def _foreign(opened: sqlite3.Connection) -> list[str]:
+    """Triggers, views and tables of somebody else: forgetting would not reach what they hold."""
+    known = {*SQLModel.metadata.tables, "alembic_version"}
+    rows = opened.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+    return sorted(
+        name for kind, name in rows if kind != "index" and (kind != "table" or name not in known)
+    )
 
 
 def _copy_file(source: Path, target: Path) -> None:

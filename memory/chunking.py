@@ -7,8 +7,10 @@ were at the end of a sentence; semchunk 4.1, which looks for spaces, reached 7 %
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +25,13 @@ MIN_TOKENS = 32
 _CONTEXT_SHARE = 4
 """Title and headings get at most one part in this many of a chunk, column names as much again."""
 _PATH_SEPARATOR = " > "
+_WINDOW = 4_000
+"""Characters that the splitter sees at a time: its work grows with the square of a run without a
+break. About five times the longest chunk, so that few chunks end at the end of a window."""
+_BREAKS = tuple(
+    re.compile(pattern) for pattern in (r"\n\n", r"\n", r"[。！？](?![」』）])|[.!?] ", r"\s")
+)
+"""Where a window may end, the best first: paragraph, line, sentence, word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ def chunk_document(
             if count_tokens(_normalise(columns)) <= share
         ]
         widest = max((columns for _, _, columns in tables), key=len, default="")
+        begins = [begin for begin, _, _ in tables]
         for start, text in _split(page.text, context, widest, max_tokens, count_tokens):
             chunks.append(
                 Chunk(
@@ -91,10 +101,16 @@ def chunk_document(
                     start=start,
                     end=start + len(text),
                     context=context,
-                    columns=next((c for s, e, c in tables if s < start < e), ""),
+                    columns=_columns_at(start, tables, begins),
                 )
             )
     return chunks
+
+
+def _columns_at(place: int, tables: Sequence[tuple[int, int, str]], begins: Sequence[int]) -> str:
+    """Header row of the table that a chunk at `place` continues."""
+    before = bisect_left(begins, place) - 1
+    return tables[before][2] if before >= 0 and place < tables[before][1] else ""
 
 
 def _split(
@@ -103,8 +119,28 @@ def _split(
     """Pieces with the character offset where they start."""
     from semantic_text_splitter import TextSplitter
 
-    count = partial(_count_passage, context, columns, count_tokens)
-    return TextSplitter.from_callback(count, max_tokens).chunk_indices(text)
+    splitter = TextSplitter.from_callback(
+        partial(_count_passage, context, columns, count_tokens), max_tokens
+    )
+    return [
+        (start + offset, piece)
+        for start, end in _windows(text)
+        for offset, piece in splitter.chunk_indices(text[start:end])
+    ]
+
+
+def _windows(text: str) -> Iterator[tuple[int, int]]:
+    """Half-open ranges that cover the text, each ending at the last and best break that leaves
+    it at least half its length.
+    """
+    start = 0
+    while len(text) - start > _WINDOW:
+        least, most = start + _WINDOW // 2, start + _WINDOW
+        ends = ([found.end() for found in mark.finditer(text, least, most)] for mark in _BREAKS)
+        end = next((found[-1] for found in ends if found), most)
+        yield start, end
+        start = end
+    yield start, len(text)
 
 
 def _count_passage(context: str, columns: str, count_tokens: CountTokens, text: str) -> int:

@@ -30,10 +30,31 @@ class Directory:
 
     async def set_place(self, audience: Audience, chosen: Place) -> None:
         await self._database.write(lambda s: places.set_place(s, audience, chosen))
+        self._note(audience, chosen)
+
+    def _note(self, audience: Audience, chosen: Place) -> None:
         if chosen.listen and not chosen.paused:
             self._listening.add(audience)
         else:
             self._listening.discard(audience)
+
+    async def change_place(self, audience: Audience, **changed: bool) -> None:
+        """Change some of a place's settings, whatever else changes at the same time."""
+
+        def change(session: Session) -> Place:
+            chosen = replace(places.place(session, audience), **changed)
+            places.set_place(session, audience, chosen)
+            return chosen
+
+        self._note(audience, await self._database.write(change))
+
+    async def change_preferences(self, person: Person, *, paused: bool) -> None:
+        """Keep a person's words, or not, whatever else changes at the same time."""
+        await self._database.write(
+            lambda s: places.set_preferences(
+                s, person, replace(places.preferences(s, person), paused=paused)
+            )
+        )
 
     async def preferences(self, person: Person) -> Preferences:
         return await self._database.read(lambda s: places.preferences(s, person))
@@ -123,5 +144,4 @@ class Directory:
             reminders.remove_for_person(session, person)
 
         await self._database.write(stop)
-        chosen = await self.preferences(person)
-        await self.set_preferences(person, replace(chosen, paused=True))
+        await self.change_preferences(person, paused=True)

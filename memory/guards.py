@@ -6,6 +6,8 @@ additionally asks that every content word of one sentence has its counterpart in
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -31,6 +33,7 @@ from memory.analysis.lexicon import (
     are_opposite_japanese,
 )
 from memory.analysis.results import Reading, Tense, is_single_valued
+from memory.tokens import normalised
 
 
 class Guard(StrEnum):
@@ -47,6 +50,7 @@ class Guard(StrEnum):
     SUBJECT = "subject"
     ATTRIBUTE = "attribute"
     VALUE = "value"
+    SYMBOL = "symbol"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ def compare(a: str, b: str, language: str) -> Comparison:
         or (not is_japanese and order_reversed(first, second)),
         Guard.CERTAINTY: first.is_certain != second.is_certain,
         Guard.TENSE: tense_differs(first, second),
+        Guard.SYMBOL: _symbols_differ(a, b),
     }
     guards = {guard for guard, is_fired in fired.items() if is_fired}
     readings = read(a), read(b)
@@ -91,6 +96,18 @@ def compare(a: str, b: str, language: str) -> Comparison:
         # "can't stand mushrooms", "hate mushrooms": the pattern has counted the negation.
         guards.discard(Guard.NEGATION)
     return Comparison(frozenset(guards), only_first, only_second, shared)
+
+
+_WORD_WITH_SYMBOLS: Final = re.compile(r"\w+[+#]+")
+
+
+def _symbols_differ(a: str, b: str) -> bool:
+    """True for "C" and "C++", and for two different pictures; one alone may be decoration."""
+    first, second = (unicodedata.normalize("NFKC", text).casefold() for text in (a, b))
+    if set(_WORD_WITH_SYMBOLS.findall(first)) != set(_WORD_WITH_SYMBOLS.findall(second)):
+        return True
+    pictures = [{c for c in text if unicodedata.category(c) == "So"} for text in (first, second)]
+    return all(pictures) and pictures[0] != pictures[1]
 
 
 def _reading_guards(first: Reading, second: Reading, is_japanese: bool) -> set[Guard]:
@@ -121,7 +138,8 @@ def _read_alike(first: Reading, second: Reading, is_japanese: bool) -> bool:
     if kinds[0] != kinds[1] or (first.negated, first.tense) != (second.negated, second.tense):
         return False
     read_content = japanese_content if is_japanese else english_content
-    return read_content(first.value).keys == read_content(second.value).keys
+    left, right = read_content(first.value).keys, read_content(second.value).keys
+    return left == right if left or right else _same_words(first.value, second.value)
 
 
 def _same_subject(first: str, second: str, is_japanese: bool) -> bool:
@@ -137,10 +155,16 @@ def _same_value(first: str | None, second: str | None, is_japanese: bool) -> boo
         return True
     read_content = japanese_content if is_japanese else english_content
     left, right = read_content(first), read_content(second)
-    if not left.keys or not right.keys or left.keys <= right.keys or right.keys <= left.keys:
+    if not left.keys or not right.keys:  # a letter, a picture: nothing tells what it means
+        return _same_words(first, second)
+    if left.keys <= right.keys or right.keys <= left.keys:
         return True
     only_left, only_right, _ = align(left, right, is_japanese)
     return _is_compound(only_left, only_right)
+
+
+def _same_words(first: str, second: str) -> bool:
+    return normalised(first).split() == normalised(second).split()
 
 
 def same_without_model(a: str, b: str, similarity: float, language: str) -> bool:

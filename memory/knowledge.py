@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +28,7 @@ from memory.forgetting import Receipt
 from memory.ports import Clock
 from memory.reading import (
     Document,
+    MediaType,
     ReadingLimits,
     ReadingWarning,
     Reason,
@@ -55,6 +57,9 @@ STEP = 8
 second."""
 
 LINEAGE_STEP = 1_000
+
+READERS = 2
+"""Files read at the same time: each may take `ReadingLimits.memory_bytes` and a thread."""
 
 Progress = Callable[[int, int], None]
 """Told how many of how many chunks are done."""
@@ -110,6 +115,7 @@ class Knowledge:
         self._limits = limits or ReadingLimits()
         self._read = read
         self._collecting: set[Audience] = set()
+        self._reading = asyncio.Semaphore(READERS)
 
     # -- bases -----------------------------------------------------------------------------------
 
@@ -182,14 +188,15 @@ class Knowledge:
         if same:
             await self.work_off(progress)
             return Added(Outcome.UNCHANGED, same[0])
-        document = await self._read(data, new.name, self._limits)
-        clean, changed = await asyncio.to_thread(_redacted, document)
-        chunks = await asyncio.to_thread(self._chunks, clean)
+        async with self._reading:
+            document = await self._read(data, new.name, self._limits)
+            clean, keeps = await asyncio.to_thread(_redacted, document, data)
+            chunks = await asyncio.to_thread(self._chunks, clean)
         if not chunks:
             raise UnreadableDocument(Reason.EMPTY)
         contents = Contents(clean.title, clean.media_type.value, len(clean.pages), digest, chunks)
         # bytes that hold a secret are not kept: only what is left after redaction is
-        kept = b"" if changed else data
+        kept = data if keeps else b""
 
         def store(session: Session) -> tuple[Source, bool, Receipt]:
             receipt = Receipt()
@@ -211,7 +218,15 @@ class Knowledge:
         return Added(outcome, source, document.warnings)
 
     def _chunks(self, document: Document) -> Sequence[Chunk]:
-        return chunk_document(document, max_tokens=CHUNK_TOKENS, count_tokens=self._count_tokens)
+        """Raises UnreadableDocument for one that takes too long: nobody can stop a thread."""
+        last = time.monotonic() + self._limits.seconds
+
+        def count(text: str) -> int:
+            if time.monotonic() > last:
+                raise UnreadableDocument(Reason.TIMED_OUT)
+            return self._count_tokens(text)
+
+        return chunk_document(document, max_tokens=CHUNK_TOKENS, count_tokens=count)
 
     async def remove(
         self, source_id: int, by: Person, readable: Readable, *, is_admin: bool = False
@@ -378,7 +393,22 @@ def _tombstone_id(platform_id: str) -> str:
     return f"source\x1f{platform_id}"
 
 
-def _redacted(document: Document) -> tuple[Document, bool]:
-    """The document without credentials and numbers that must not be stored."""
-    pages = tuple(replace(page, text=redact(page.text).text) for page in document.pages)
-    return replace(document, pages=pages), pages != document.pages
+def _redacted(document: Document, data: bytes) -> tuple[Document, bool]:
+    """The document without credentials and numbers that must not be stored, and whether there
+    were none, in its bytes neither: a comment of a web page is no part of its text.
+    """
+    pages = tuple(
+        replace(
+            page,
+            text=redact(page.text).text,
+            headings=tuple(redact(heading).text for heading in page.headings),
+        )
+        for page in document.pages
+    )
+    clean = replace(document, title=redact(document.title).text, pages=pages)
+    if clean != document:
+        return clean, False
+    if document.media_type is not MediaType.HTML:
+        return clean, True
+    source = data.decode("utf-8", "replace")
+    return clean, redact(source).text == source

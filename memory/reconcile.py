@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory import analysis, guards
-from memory.analysis.japanese import RELATIONS
+from memory.analysis.japanese import BARE_NAME, RELATIONS
 from memory.analysis.results import is_single_valued
 from memory.types import Fact, NewFact, Person, Verdict
 
@@ -49,6 +49,14 @@ class Decision:
 def single_valued(attribute: str | None) -> bool:
     """True when a later value of the attribute ends an earlier one."""
     return attribute is not None and is_single_valued(attribute)
+
+
+def ends_others(fact: NewFact | Fact) -> bool:
+    """True when the fact is a value that ends an earlier one of its attribute.
+
+    名前はタマです alone does not: it may name whoever was just spoken of.
+    """
+    return single_valued(fact.attribute) and not BARE_NAME.match(fact.text)
 
 
 def rival_attributes(attribute: str) -> tuple[str, ...]:
@@ -137,7 +145,7 @@ def rival(new: NewFact, known: Fact) -> bool:
             return False  # not disliking is no contradiction
         # "I do not live in Tokyo" says nothing against "I live in Osaka"
         return not single_valued(new.attribute) or _same_value(new.text, known.text)
-    if new.negated or not single_valued(new.attribute):
+    if new.negated or not ends_others(new):
         return False
     # "I live in Osaka" and "I moved to Osaka" are one value in other words
     return not _same_value(new.text, known.text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -70,10 +71,12 @@ def _narrow(character: str) -> str:
 def _without_overlaps(found: list[_Found], taken: list[tuple[int, int]]) -> list[_Found]:
     """Earliest first, of overlapping ones the longest; nothing inside a placeholder."""
     kept: list[_Found] = []
+    ends = [end for _, end in taken]  # in order, as they do not overlap
     for secret in sorted(found, key=lambda s: (s.start, s.start - s.end)):
         if kept and secret.start < kept[-1].end:
             continue
-        if not any(secret.start < end and start < secret.end for start, end in taken):
+        at = bisect_right(ends, secret.start)
+        if at == len(taken) or secret.end <= taken[at][0]:
             kept.append(secret)
     return kept
 

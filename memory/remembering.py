@@ -70,8 +70,9 @@ class Remembering:
         def store(session: Session) -> tuple[list[Remembered], list[_Added]]:
             added: list[_Added] = []
             changed = _changed(session, extracted_from)
+            wrong = replacing.id if replacing is not None else None
             outcome = [
-                self._remember_one(session, fact, vector, verdicts, added)
+                self._remember_one(session, fact, vector, verdicts, added, wrong)
                 for fact, vector in zip(new, vectors, strict=True)
                 if not any(item.message_id in changed for item in fact.evidence)
             ]
@@ -155,7 +156,9 @@ class Remembering:
         vector: tuple[Model, Vector] | None,
         verdicts: dict[tuple[str, int], Verdict] | None,
         added: list[_Added],
+        wrong: int | None,
     ) -> Remembered:
+        """Store a fact, or confirm a known one that says the same: never the `wrong` one."""
         exact = _exact(session, new)
         rivals = (
             facts.of_subject(
@@ -167,6 +170,8 @@ class Remembering:
         candidates = []
         if exact is None or not reconcile.is_open(exact, new):
             for known, similarity in self._near(session, new, vector):
+                if known.id == wrong:
+                    continue
                 verdict = (verdicts or {}).get((new.text, known.id)) or reconcile.without_judge(
                     new, known, similarity
                 )

@@ -16,7 +16,7 @@ from memory.calibration import Calibration
 from memory.embedding import EmbeddingService
 from memory.index import VectorIndex
 from memory.pool import Asked, Gathered, gather
-from memory.reconcile import single_valued
+from memory.reconcile import ends_others
 from memory.store import audiences, facts, messages
 from memory.store.database import Database
 from memory.store.embeddings import Model
@@ -238,7 +238,7 @@ def newest_readable(known: Sequence[Fact]) -> list[Fact]:
     """
     current: defaultdict[tuple[object, str], list[Fact]] = defaultdict(list)
     for fact in known:
-        if single_valued(fact.attribute) and is_current_value(fact):
+        if ends_others(fact) and is_current_value(fact):
             current[fact.subject, str(fact.attribute)].append(fact)
     settled = []
     for fact in known:

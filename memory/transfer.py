@@ -7,10 +7,11 @@ what was forgotten on the importing side stays forgotten.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, col, select
 
 from memory import records
@@ -38,6 +39,41 @@ BATCH = 500
 Line = dict[str, Any]
 
 
+_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "place": {"audience": str, **dict.fromkeys(("public", "paused", "listen", "greeted"), bool)},
+    "person": {
+        "person": str,
+        **dict.fromkeys(("paused", "quiet"), bool),
+        **dict.fromkeys(("locale", "time_zone"), str | None),
+    },
+    "message": {
+        "id": int,
+        **dict.fromkeys(("platform_id", "audience", "conversation", "role", "author_name"), str),
+        **dict.fromkeys(("text", "sent_at", "revision", "time_zone"), str),
+        **dict.fromkeys(("author", "permalink"), str | None),
+        "mentions": dict,
+        **dict.fromkeys(("findable", "expired"), bool),
+    },
+    "fact": {
+        "id": int,
+        **dict.fromkeys(("audience", "subject", "speaker", "text", "language", "origin"), str),
+        **dict.fromkeys(("said_at", "learned_at"), str),
+        **dict.fromkeys(("attribute", "valid_from", "valid_until"), str | None),
+        "negated": bool,
+        "superseded_by": int | None,
+        "confirmed": int,
+        "evidence": list,
+    },
+}
+"""What the fields of a line hold, by its type: SQLite itself would take anything."""
+
+_UNREADABLE = (
+    *(KeyError, TypeError, ValueError, AttributeError, OverflowError),
+    SQLAlchemyError,
+)
+"""What fields of the right type still cause: a time that is none, a number too large, …"""
+
+
 class BadExport(MemoryFault):
     """The file is no export of a tenant, or of a newer version."""
 
@@ -52,6 +88,16 @@ class Imported:
     """Records that were there already."""
     forgotten: int = 0
     """Messages that were forgotten here and were left out, with the facts that rest on them."""
+
+
+@dataclass(slots=True)
+class _Ids:
+    """Ids here, by the ids in the file."""
+
+    messages: dict[int, int] = field(default_factory=dict)
+    facts: dict[int, int] = field(default_factory=dict)
+    edited: set[int] = field(default_factory=set)
+    """In the file, of messages that say something else here: no fact rests on them."""
 
 
 # -- export --------------------------------------------------------------------------------------
@@ -176,36 +222,70 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
 
     Raises BadExport, naming the line.
     """
-    done = Imported()
-    message_ids: dict[int, int] = {}
-    fact_ids: dict[int, int] = {}
+    rest = iter(given)
+    header = next(rest, None)
+    if header is None:
+        raise BadExport("The file is empty.")
+    _expect_header(header)
+    prefix = f"{header['platform']}:{header['tenant']}:"
+    done, ids = Imported(), _Ids()
     superseded: list[tuple[int, int]] = []
-    replies: list[tuple[int, Line]] = []
-    for number, line in enumerate(given, start=1):
+    replies: list[tuple[int, int, Line]] = []
+    for number, line in enumerate(rest, start=2):
         try:
-            if number == 1:
-                _expect_header(line)
-            elif line["type"] == "place":
-                chosen = {k: v for k, v in line.items() if k not in {"type", "audience"}}
-                places.set_place(session, Audience.parse(line["audience"]), places.Place(**chosen))
+            _expect(line, number, prefix)
+            if line["type"] == "place":
+                _take_place(session, line)
             elif line["type"] == "person":
-                kept = {k: v for k, v in line.items() if k not in {"type", "person"}}
-                person = Person.parse(line["person"])
-                places.set_preferences(session, person, places.Preferences(**kept))
+                _take_person(session, line)
             elif line["type"] == "message":
-                if _take_message(session, line, ledger, now, message_ids, done):
-                    replies.append((message_ids[line["id"]], line))
-            elif line["type"] == "fact":
-                _take_fact(session, line, now, message_ids, fact_ids, done)
+                if _take_message(session, line, ledger, now, ids, done):
+                    replies.append((number, ids.messages[line["id"]], line))
+            else:
+                _take_fact(session, line, now, ids, done)
                 if line["superseded_by"] is not None:
                     superseded.append((line["id"], line["superseded_by"]))
-            else:
-                raise BadExport(f"Line {number}: unknown type {line['type']!r}")
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadExport(f"Line {number} cannot be read: {error!r}") from error
-    _take_lineages(session, replies, {"message": message_ids, "fact": fact_ids})
-    _take_superseded(session, superseded, fact_ids)
+        except _UNREADABLE as error:
+            # not the error's own words: some hold words of the line
+            raise BadExport(f"Line {number} cannot be read: {type(error).__name__}") from error
+    _take_lineages(session, replies, {"message": ids.messages, "fact": ids.facts})
+    _take_superseded(session, superseded, ids.facts)
     return done
+
+
+def _expect(line: Line, number: int, prefix: str) -> None:
+    """Raises BadExport for a line that an export of this tenant cannot hold."""
+    fields = _FIELDS.get(line.get("type", ""))
+    if fields is None:
+        raise BadExport(f"Line {number}: unknown type {line.get('type')!r}")
+    for name, kind in fields.items():
+        _expect_field(line, name, kind, number)
+    for item in line.get("evidence", ()):
+        for name in ("message", "start", "end"):
+            _expect_field(item, name, int, number)
+    owner = line["person"] if line["type"] == "person" else line["audience"]
+    if not owner.startswith(prefix):
+        raise BadExport(f"Line {number} is of another tenant: {owner!r}")
+
+
+def _expect_field(line: Mapping[str, Any], name: str, kind: Any, number: int) -> None:
+    if name not in line or not isinstance(line[name], kind):
+        raise BadExport(f"Line {number}: {name!r} is missing or of the wrong type")
+
+
+def _take_place(session: Session, line: Line) -> None:
+    here = Audience.parse(line["audience"])
+    chosen = {k: v for k, v in line.items() if k not in {"type", "audience"}}
+    # who stopped it here meanwhile means it
+    chosen["paused"] |= places.place(session, here).paused
+    places.set_place(session, here, places.Place(**chosen))
+
+
+def _take_person(session: Session, line: Line) -> None:
+    person = Person.parse(line["person"])
+    chosen = {k: v for k, v in line.items() if k not in {"type", "person"}}
+    chosen["paused"] |= places.preferences(session, person).paused
+    places.set_preferences(session, person, places.Preferences(**chosen))
 
 
 def _take_superseded(
@@ -224,6 +304,8 @@ def _expect_header(line: Mapping[str, Any]) -> None:
         raise BadExport("The first line is not the header of an export of Oboete.")
     if line.get("version") != VERSION:
         raise BadExport(f"This is version {line.get('version')}; this Oboete reads {VERSION}.")
+    for name in ("platform", "tenant"):
+        _expect_field(line, name, str, number=1)
 
 
 def _take_message(
@@ -231,7 +313,7 @@ def _take_message(
     line: Mapping[str, Any],
     ledger: Ledger,
     now: datetime,
-    ids: dict[int, int],
+    ids: _Ids,
     done: Imported,
 ) -> bool:
     """True for a new reply, whose words may stay only with what it was made from."""
@@ -258,8 +340,10 @@ def _take_message(
         mentions=tuple((n, Person.parse(p)) for n, p in line["mentions"].items()),
     )
     stored, change = messages.put(session, new, now, findable=line["findable"])
-    ids[line["id"]] = stored.id
+    ids.messages[line["id"]] = stored.id
     if change is not Change.NEW:
+        if stored.revision != line["revision"]:
+            ids.edited.add(line["id"])
         done.known += 1
         return False
     if line["expired"]:
@@ -274,14 +358,14 @@ def _take_message(
 
 def _take_lineages(
     session: Session,
-    replies: Iterable[tuple[int, Line]],
+    replies: Iterable[tuple[int, int, Line]],
     ids: Mapping[str, Mapping[int, int]],
 ) -> None:
-    for reply_id, line in replies:
+    for number, reply_id, line in replies:
         try:
             _take_lineage(session, reply_id, line, ids)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise BadExport(f"Message {line['id']} cannot be read: {error!r}") from error
+        except _UNREADABLE as error:
+            raise BadExport(f"Line {number} cannot be read: {type(error).__name__}") from error
 
 
 def _take_lineage(
@@ -306,24 +390,31 @@ def _take_fact(
     session: Session,
     line: Mapping[str, Any],
     now: datetime,
-    message_ids: Mapping[int, int],
-    ids: dict[int, int],
+    ids: _Ids,
     done: Imported,
 ) -> None:
+    audience = Audience.parse(line["audience"])
     evidence = tuple(
-        Evidence(message_ids[item["message"]], Span(item["start"], item["end"]))
+        Evidence(ids.messages[item["message"]], Span(item["start"], item["end"]))
         for item in line["evidence"]
-        if item["message"] in message_ids
+        if item["message"] in ids.messages and item["message"] not in ids.edited
     )
     if not evidence:
         return
+    here = audiences.ensure_id(session, audience)
+    for item in evidence:
+        row = session.get_one(MessageRow, item.message_id)
+        if row.audience_id != here:
+            raise ValueError("a fact may not be read where its evidence may not")
+        if not row.expired and item.span.end > len(row.text):
+            raise ValueError("evidence beyond the end of its message")
     subject = line["subject"]
     named = subject.startswith(facts.NAME_MARK)
     new = NewFact(
         text=line["text"],
         subject=subject.removeprefix(facts.NAME_MARK) if named else Person.parse(subject),
         speaker=Person.parse(line["speaker"]),
-        audience=Audience.parse(line["audience"]),
+        audience=audience,
         language=line["language"],
         origin=Origin(line["origin"]),
         evidence=evidence,
@@ -335,16 +426,13 @@ def _take_fact(
     )
     known = _same(session, new, line)
     if known is not None:
-        ids[line["id"]] = known
+        ids.facts[line["id"]] = known
         done.known += 1
         return
-    fact = facts.insert(session, new, datetime.fromisoformat(line["learned_at"]))
-    row = session.get_one(FactRow, fact.id)
-    row.confirmed = line["confirmed"]
-    session.add(row)
-    audience_id = audiences.ensure_id(session, new.audience)
-    records.index(session, audience_id, Ref(Kind.FACT, fact.id), fact.text, now)
-    ids[line["id"]] = fact.id
+    learned_at = datetime.fromisoformat(line["learned_at"])
+    fact = facts.insert(session, new, learned_at, confirmed=line["confirmed"])
+    records.index(session, here, Ref(Kind.FACT, fact.id), fact.text, now)
+    ids.facts[line["id"]] = fact.id
     done.facts += 1
 
 

@@ -30,14 +30,20 @@ class Undoing:
 
     def follow(self, receipt: Receipt) -> None:
         """A receipt of what just went: what it says is gone for all earlier ones too."""
-        earlier = [one for ref in self._receipts if (one := ref()) is not None]
+        earlier = self._followed()
         for one in earlier:
             _give_up(one, receipt)
         kept = [*earlier, receipt] if receipt.undo or receipt.undo_facts else earlier
         self._receipts = [weakref.ref(one) for one in kept]
 
+    def _followed(self) -> list[Receipt]:
+        return [one for ref in self._receipts if (one := ref()) is not None]
+
     def restore(self, session: Session, receipt: Receipt, now: datetime) -> int:
-        """Bring back what a receipt holds, as far as it may; counts facts."""
+        """Bring back what a receipt holds, as far as it may; counts facts.
+
+        They get other ids, which is what the other receipts then know them by.
+        """
         back: set[int] = set()
         for message in receipt.undo:
             if _refill(session, message, receipt.blanked.get(message.id, ())):
@@ -49,7 +55,7 @@ class Undoing:
         for fact_id, item in receipt.undo_evidence:
             if item.message_id in back:
                 facts.add_evidence(session, fact_id, item)
-        count = 0
+        ids: dict[int, int] = {}
         for fact in receipt.undo_facts:
             new = _supported(session, fact)
             if new is None:
@@ -57,11 +63,13 @@ class Undoing:
             again = facts.insert(session, new, now, confirmed=fact.confirmed)
             audience_id = audiences.ensure_id(session, fact.audience)
             records.index(session, audience_id, Ref(Kind.FACT, again.id), fact.text, now)
-            count += 1
+            ids[fact.id] = again.id
+        for other in self._followed():
+            other.undo_evidence = [(ids.get(id_, id_), item) for id_, item in other.undo_evidence]
         lifted = [digest for id_, digest in receipt.lifts.items() if id_ in back]
         tombstones.lift(session, lifted)
         self._ledger.retract(lifted)
-        return count
+        return len(ids)
 
 
 def _give_up(earlier: Receipt, later: Receipt) -> None:

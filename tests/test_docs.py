@@ -11,6 +11,8 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
+import bot.errors as bot_errors
+import memory.errors as memory_errors
 from bot.command_registry import REGISTRY
 from bot.settings import Settings, variable
 from memory.reading.errors import MESSAGES
@@ -19,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 KEYWORDS = {"say": None, "plural": (1, 2)}
 """How texts for people are marked in the source."""
 PLACEHOLDER = re.compile(r"\{\w+\}")
+FAULTS = (bot_errors.BotFault, memory_errors.MemoryFault)
 
 
 def readme() -> str:
@@ -73,7 +76,13 @@ def in_source() -> set[str]:
     ):
         found.add(message[0] if isinstance(message, tuple) else message)
     kept_elsewhere = {command.summary for command in REGISTRY} | set(MESSAGES.values())
-    return {text for text in found if text} | kept_elsewhere
+    return {text for text in found if text} | kept_elsewhere | faults()
+
+
+def faults() -> set[str]:
+    """What the errors say that people are told of, when nothing more is known."""
+    defined = [*vars(memory_errors).values(), *vars(bot_errors).values()]
+    return {str(each()) for each in defined if isinstance(each, type) and issubclass(each, FAULTS)}
 
 
 def catalogue(language: str) -> Catalog:

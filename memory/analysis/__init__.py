@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from unicodedata import category
 
 from memory.analysis import english, japanese
 from memory.analysis.language import language_of
@@ -23,6 +24,7 @@ __all__ = [
     "Tense",
     "asks",
     "language_of",
+    "only_redacted",
     "question",
     "read",
     "resolve_time",
@@ -42,17 +44,33 @@ def read(text: str, *, speaker_name: str | None = None) -> Reading:
     """
     if len(text) > LONGEST_SENTENCE:
         return Reading()
-    language = language_of(text)
-    if language == "ja":
-        reading = japanese.read(text)
-    elif language in {"en", "und"}:
-        reading = english.read(text)
-    else:
-        reading = Reading()
+    plain = _undecorated(text)
+    reading = _read(plain)
+    if reading.attribute is None and plain != text:
+        reading = _read(text)  # "I like 🍣": the picture is what is said
     if speaker_name and reading.subject and reading.subject.casefold() == speaker_name.casefold():
         # "Taro likes cats", said by Taro.
         return replace(reading, subject=SELF)
     return reading
+
+
+def _read(text: str) -> Reading:
+    language = language_of(text)
+    if language == "ja":
+        return japanese.read(text)
+    return english.read(text) if language in {"en", "und"} else Reading()
+
+
+def _undecorated(text: str) -> str:
+    """Without the pictures that it ends in, which would hide the end of the sentence."""
+    end = len(text)
+    while end and (category(text[end - 1]) == "So" or text[end - 1] in _BESIDE_PICTURES):
+        end -= 1
+    return text[:end] if text[end:].strip() else text
+
+
+_BESIDE_PICTURES = frozenset(" \u3000\u200d\ufe0e\ufe0f🏻🏼🏽🏾🏿")
+"""Spaces, what joins and varies pictures, and skin tones."""
 
 
 def statements(text: str, *, speaker_name: str) -> list[Statement]:
@@ -81,9 +99,11 @@ def _unless_somebody_elses(statement: Statement, earlier: list[Statement]) -> St
     if statement.attribute != "name" or statement.language != "ja" or not earlier:
         return statement
     speaks_of_self = any(word in statement.text for word in ("私", "僕", "俺", "わたし", "ぼく"))
-    others = any(word in earlier[-1].text for word in (*japanese.RELATIONS, "飼"))
-    if speaks_of_self or not others:
+    others = [word for word in sorted(japanese.RELATIONS) if word in earlier[-1].text]
+    if speaks_of_self or not (others or "飼" in earlier[-1].text):
         return statement
+    if len(others) == 1:
+        return replace(statement, subject=others[0])
     return replace(statement, subject=None, attribute=None, value=None)
 
 
@@ -104,14 +124,14 @@ _SAYS_NOTHING = re.compile(
 )
 
 
-def _only_redacted(text: str) -> bool:
+def only_redacted(text: str) -> bool:
     """True when a secret was all that the sentence told."""
     left, count = _PLACEHOLDER.subn(" ", text)
     return count > 0 and _SAYS_NOTHING.match(left) is not None
 
 
 def _is_skipped(text: str) -> bool:
-    if _only_redacted(text):
+    if only_redacted(text):
         return True
     if not any(character.isalpha() for character in text) or _is_quotation(text):
         return True

@@ -210,6 +210,10 @@ def _topic_and_value(body: str, match: re.Match[str]) -> tuple[str, str]:
 _TIME_TOPIC: Final = re.compile(r"(?:昔|以前|前|今|現在|最近|今年|去年|今日|昨日|普段|いつも)$")
 
 
+BARE_NAME: Final = re.compile(r"^\s*(?:お?名前|名)は")
+"""猫を飼っています, then 名前はタマです: it may be the name of whoever was spoken of before."""
+
+
 def _self_introduction(body: str, words: list[Token]) -> Reading | None:
     """私は田中です: a name only when Sudachi knows it as one."""
     match = re.match(rf"^{SELF_TOPIC}(?P<value>[^、。はがを\s]{{1,15}}?)(?:です|だ){END}", body)

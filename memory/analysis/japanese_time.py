@@ -58,6 +58,10 @@ _JA_AGO: Final = re.compile(
 _JA_WEEKDAY: Final = re.compile(r"([月火水木金土日])曜日?")
 _AHEAD: Final = re.compile(r"予定|つもり|まで|締|〆|期限|来|ます(?:。|$)")
 _OVER: Final = re.compile(r"(?:た|でした)[。.!]*$")
+_SET: Final = re.compile(
+    r"(?:決ま|決定|変更|変わ|延期|延び|ずれ|移動|移り|移っ|繰り[上下]げ)[^。、]{0,8}た[。.!]*$"
+)
+"""決まりました is over, and the day that was set lies ahead."""
 
 
 def japanese_days(text: str, today: date) -> Days | None:
@@ -65,7 +69,7 @@ def japanese_days(text: str, today: date) -> Days | None:
 
     A month, date or weekday without a year is the latest one, unless the words look ahead.
     """
-    ahead = bool(_AHEAD.search(text)) and not _OVER.search(text)
+    ahead = bool(_SET.search(text) or (_AHEAD.search(text) and not _OVER.search(text)))
     try:
         return (
             _weekday_of_week(text, today)

@@ -57,7 +57,11 @@ _PREPOSITION: Final = re.compile(
 _MOST_TRIED: Final = 12
 """Times of one text that are tried: each that does not exist ("February 31") costs milliseconds."""
 _FUTURE: Final = re.compile(
-    r"\b(?:will|going\s+to|next|tomorrow|due|deadline|by|shall|plan)\b|'ll\b", re.IGNORECASE
+    r"\b(?:will|going\s+to|next|tomorrow|due|deadline|by|shall|plan)\b|'ll\b"
+    r"|\b(?:is|are|was|were|been|got)\s+(?:now\s+)?(?:moved|postponed|rescheduled|pushed|delayed|set)\b"
+    r"|\b(?:postponed|rescheduled|scheduled|brought\s+forward)\s+(?:to|for|until)\b"
+    r"|\b(?:is|are|'s)\s+on\b",
+    re.IGNORECASE,
 )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePath
 
 from memory.reading.document import Document, MediaType, ReadingLimits
 from memory.reading.errors import Reason, UnreadableDocument
 from memory.reading.html import read_html
 from memory.reading.pdf import read_pdf
+from memory.reading.sections import MAX_HEADING
 from memory.reading.sheets import read_csv, read_workbook
 from memory.reading.slides import read_slides
 from memory.reading.sniff import sniff
@@ -52,4 +54,8 @@ def read_document(data: bytes, name: str, *, limits: ReadingLimits) -> Document:
         raise UnreadableDocument(Reason.CORRUPT) from error
     if not document.pages:
         raise UnreadableDocument(Reason.EMPTY)
-    return document
+    pages = tuple(
+        replace(page, headings=tuple(heading[:MAX_HEADING] for heading in page.headings))
+        for page in document.pages
+    )
+    return replace(document, title=document.title[:MAX_HEADING], pages=pages)

@@ -112,9 +112,18 @@ async def test_reply_in_another_thread_is_dropped_when_looked_up(stage: SlackSta
 
 
 async def test_names_are_resolved_and_ids_stay_attached(stage: SlackStage) -> None:
-    message = await stage.say(f"<@{BOT_USER}> ask <@{BOB}> in <#GSECRET>")
-    assert message.text == "ask @Bob in #gsecret"
+    message = await stage.say(f"<@{BOT_USER}> ask <@{BOB}> in <#{GENERAL}>")
+    assert message.text == "ask @Bob in #cgeneral"
     assert message.references == (("Bob", Person("slack", TEAM, BOB)),)
+
+
+@pytest.mark.parametrize("named", ["<#GSECRET>", "<#GSECRET|layoffs>", "<#GGROUP>", "<#GNOWHERE>"])
+async def test_names_of_private_channels_are_not_told(stage: SlackStage, named: str) -> None:
+    message = await stage.say(f"<@{BOT_USER}> {named} で会う")
+    assert message.text == "#… で会う"
+    root = await stage.slack.say(ALICE, GENERAL, f"we meet in {named}")
+    asked = await stage.say(f"<@{BOT_USER}> where?", thread_ts=root)
+    assert [turn.content for turn in asked.context] == ["we meet in #…"]
 
 
 async def test_secrets_are_gone_before_anything_is_written(stage: SlackStage) -> None:

@@ -51,8 +51,20 @@ class FakePlatform:
         person = HANAKO if event.payload.get("who") == "hanako" else TARO
         message_id = event.payload.get("id", event.delivery)
         kind = EventKind(event.payload.get("kind", "message"))
+        chosen: dict[str, Any] = {}
+        if chosen_id := event.payload.get("menu of"):
+            chosen = {
+                "reply_to": chosen_id,
+                "quoted": "大阪に住んでいます。",
+                "arguments": {
+                    "quoted_author": str(person),
+                    "quoted_author_name": person.name,
+                    "quoted_audience": str(TARO_DM),
+                    "quoted_sent_at": self._desk.mind.clock().isoformat(),
+                },
+            }
         return self._desk.incoming(
-            text, person, message_id=message_id, event_id=event.delivery, kind=kind
+            text, person, message_id=message_id, event_id=event.delivery, kind=kind, **chosen
         )
 
     async def still_readable(self, message: IncomingMessage, places: Any) -> Readable:
@@ -151,6 +163,20 @@ async def test_a_message_that_comes_after_its_deletion_is_not_kept(
     assert await desk.mind.memory.find_message(TARO_DM, "m1") is None
     assert await desk.mind.memory.find_message(TARO_DM, "m11") is not None
     assert [text for text, _ in platform.delivered] == ["I like tea"]
+
+
+@pytest.mark.parametrize(("chosen", "kept"), [("m1", 0), ("m11", 1)])
+async def test_the_menu_of_a_message_whose_deletion_was_handled_keeps_nothing(
+    desk: Desk, dispatcher: Dispatcher, platform: FakePlatform, chosen: str, kept: int
+) -> None:
+    remember = {"kind": "command", "lane": "two", "menu of": chosen}
+    async with running(dispatcher, platform):
+        await commit(dispatcher, "gone", "", id="m1", kind="delete")
+        await settled(dispatcher)
+        await commit(dispatcher, "late", "remember", **remember)
+        await settled(dispatcher)
+    assert len(await desk.mind.memory.messages_of(TARO, Readable.of(TARO_DM))) == kept
+    assert len(platform.delivered) == kept
 
 
 async def test_messages_of_a_conversation_are_answered_in_order(

@@ -99,6 +99,94 @@ def test_plain_words_reach_the_same_command(text: str, argument: str) -> None:
     assert (spoken.command, spoken.argument) == ("forget", argument)
 
 
+# -- words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "meant"),
+    [
+        ("My planner is red.", "Ann", False),
+        ("Ann's planner is red.", "Ann", True),
+        ("I like steak.", "tea", False),
+        ("I drank two teas.", "tea", True),
+        ("We meet on floor 21.", "floor 2", False),
+        ("We meet on floor 2.", "Floor 2", True),
+        ("My e-mail is broken.", "mail", True),
+        ("I wear naïve hats.", "hat", True),
+        ("猫背がひどいです。", "猫", False),
+        ("猫が好きです。", "猫", True),
+        ("三毛猫が好きです。", "猫", True),
+        ("ネコジャラシを買いました。", "ネコ", False),
+        ("ネコを飼いました。", "ネコ", True),
+        ("東京都に住んでいます。", "京都", False),
+        ("会議は13時です。", "3時", False),
+        ("会議は3時です。", "3時", True),
+        ("いかがわしい店です。", "いか", False),
+        ("弟はたろうといいます。", "たろう", True),
+        ("iPhone15を買いました。", "iPhone15", True),
+        ("고양이가 좋아요.", "고양이", True),
+    ],
+)
+async def test_words_are_whole_words(desk: Desk, said: str, words: str, meant: bool) -> None:
+    await desk.command(f"remember {said}")
+    before = await known(desk)
+    assert len(before) == 1
+    await desk.command(f"forget {words} --yes")
+    assert await known(desk) == ([] if meant else before)
+
+
+async def test_words_that_cannot_be_seen_mean_nothing(desk: Desk) -> None:
+    await desk.say("I live in Osaka")
+    assert "nothing like that" in (await desk.command("forget \u200b --yes")).text
+    assert await known(desk) == ["I live in Osaka"]
+
+
+# -- the last one ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["forget that", "それを忘れて"])
+async def test_that_takes_all_of_one_message_after_asking(desk: Desk, words: str) -> None:
+    await desk.say("I like figs")
+    await desk.say("I like tea. I live in Osaka.")
+    asked = await desk.say(words)
+    assert len(await known(desk)) == 3
+    await desk.command(asked.choices[0].command)
+    assert await known(desk) == ["I like figs"]
+    await desk.command("undo")
+    assert len(await known(desk)) == 3
+
+
+@pytest.mark.parametrize("argument", ["that", "IT", "This.", "それ", "last"])
+async def test_that_is_typed_and_asks_like_any_typed_words(desk: Desk, argument: str) -> None:
+    await desk.say("I live in Osaka")
+    asked = await desk.command(f"forget {argument}")
+    assert "I live in Osaka" in asked.text
+    assert await known(desk) == ["I live in Osaka"]
+
+
+async def test_that_is_of_this_conversation(desk: Desk) -> None:
+    await desk.say("I live in Osaka", conversation="one")
+    reply = await desk.say("forget that", conversation="another")
+    assert reply.choices == ()
+    assert await known(desk) == ["I live in Osaka"]
+
+
+async def test_what_a_paused_person_hears_and_says_is_not_passed_over(desk: Desk) -> None:
+    await desk.say("I live in Osaka")
+    await desk.say("I like figs")
+    await desk.command("pause me")
+    assert "Osaka" in (await desk.say("Where do I live?")).text
+    await desk.say("forget that")
+    assert await known(desk) == ["I live in Osaka", "I like figs"], "it asks first"
+
+
+async def test_what_anybody_may_forget_about_me_is_everything(desk: Desk) -> None:
+    await desk.say("I like tea with me")
+    for argument in ("me", "about me", "私", "私のこと"):
+        reply = await desk.command(f"forget {argument}")
+        assert reply.choices[0].command == "forget everything --yes"
+
+
 # -- topic -----------------------------------------------------------------------------------------
 
 
@@ -260,6 +348,36 @@ async def test_a_receipt_names_the_day_the_last_backup_goes(
     request = desk.incoming("forget tea --yes", locale=locale)
     reply = await commands.run("forget tea --yes", request, translator(locale))
     assert day in reply.text
+
+
+@pytest.mark.parametrize("locale", ["en", "ja"])
+async def test_a_receipt_names_a_handful_of_what_went(desk: Desk, locale: str) -> None:
+    said = [f"I like {word}" for word in ("tea", "figs", "rice", "soup", "eggs", "kale", "rye")]
+    ids = []
+    for text in said:
+        reply = await desk.say(text)
+        ids += [str(fact.id) for fact in reply.learned]
+    receipt = await desk.command(f"forget {' '.join(ids)}", locale=locale)
+    assert receipt.private
+    assert [text for text in said if text in receipt.text] == said[:5]
+    assert "2" in receipt.text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("surface", [Surface.PUBLIC, Surface.PRIVATE])
+async def test_a_receipt_that_others_see_names_nothing(desk: Desk, surface: Surface) -> None:
+    here: dict[str, Any] = {"audience": GENERAL, "surface": surface, "conversation": "g"}
+    await desk.say("I live in Osaka", **here)
+    receipt = await desk.say("forget that", **here)
+    assert not receipt.private
+    assert await known(desk) == []
+    assert "Osaka" not in receipt.text
+
+
+async def test_a_receipt_names_nothing_that_its_reader_cannot_read(desk: Desk) -> None:
+    await desk.say("I live in Osaka", HANAKO, audience=SECRET, permalink=LINK)
+    receipt = await desk.command(f"forget {LINK}", author=ADMIN)
+    assert "Forgotten: 1 fact" in receipt.text
+    assert "Osaka" not in receipt.text
 
 
 @pytest.mark.parametrize(

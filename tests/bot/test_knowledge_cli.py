@@ -73,6 +73,21 @@ def test_folders_files_and_patterns_give_each_file_once(home: Path) -> None:
         expand([str(docs / "nothing*.md")])
 
 
+def test_links_out_of_a_folder_are_not_followed(home: Path) -> None:
+    docs, outside = home / "docs", home / "outside"
+    outside.mkdir()
+    (outside / "token.txt").write_text("secret")
+    (docs / "メモ.txt").symlink_to(outside / "token.txt")
+    (docs / "all").symlink_to(outside)
+    (docs / "loop.md").symlink_to(docs / "loop.md")
+    (docs / "same.md").symlink_to(docs / "handbook.md")
+    names = [path.name for path in expand([str(docs)])]
+    assert sorted(names) == ["broken.pdf", "handbook.md", "規程.txt"]
+    assert [path.name for path in expand([str(docs / "メモ.txt")])] == ["token.txt"]  # named
+    (home / "linked").symlink_to(docs)
+    assert {path.name for path in expand([str(home / "linked")])} == set(names)
+
+
 @pytest.mark.slow
 def test_documents_from_the_terminal(home: Path) -> None:
     said = oboete(home, "ingest", "docs", "--base", "Handbook", "--channel", "general", code=1)

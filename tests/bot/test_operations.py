@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from bot import app_models
-from bot.cli import cli
+from bot import app_models, operations_cli
+from bot.cli import cli, main
 from bot.commands import Commands
 from bot.i18n import translator
 from bot.messages import Author
@@ -133,11 +137,81 @@ def test_text_is_for_people(data: Path) -> None:
         assert "{" not in result.stdout
 
 
-@pytest.mark.parametrize("line", ["not json", "[]", '{"format": "other"}'])
-def test_a_file_that_is_no_export_is_refused(data: Path, tmp_path: Path, line: str) -> None:
-    (tmp_path / "bad.jsonl").write_text(line + "\n")
-    result = oboete("import", str(tmp_path / "bad.jsonl"))
-    assert result.exit_code != 0
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Refused:
+    """Runs the program, which must fail with 1; gives what it says about that."""
+
+    def run(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["oboete", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert caught.value.code == 1
+        return capsys.readouterr().err
+
+    return run
+
+
+HEADER = b'{"format": "oboete-tenant", "version": 1, "platform": "console", "tenant": "local"}\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (b"not json", "Line 1"),
+        (b"[]", "Line 1"),
+        (b'{"format": "other"}', "header"),
+        (b"", "empty"),
+        (HEADER + b"[" * 100_000, "Line 2"),
+        (HEADER + '{"type": "大阪"}'.encode("cp932"), "Line 2"),
+        (HEADER + b'{"type": "place", "audience": "console:local:\xff", "public": false,'
+         b' "paused": false, "listen": false, "greeted": false}', "Line 2"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_export_is_refused_in_a_sentence(
+    refused: Refused, tmp_path: Path, lines: bytes, said: str
+) -> None:
+    (tmp_path / "bad.jsonl").write_bytes(lines + b"\n" if lines else b"")
+    assert said in refused("import", str(tmp_path / "bad.jsonl"))
+
+
+def test_a_backup_onto_a_file_is_refused_in_a_sentence(
+    refused: Refused, data: Path, tmp_path: Path
+) -> None:
+    assert oboete("facts", "add", "--user", "taro", "猫が好きです").exit_code == 0
+    kept = tmp_path / "today.db"
+    assert oboete("backup", str(kept)).exit_code == 0
+    before = kept.read_bytes()
+    for target in (kept, data / "oboete.db"):
+        said = refused("backup", str(target))
+        assert said == f"oboete: There is a file already: {target}\n"
+    assert kept.read_bytes() == before
+    assert printed("stats")["facts"] == 1
+
+
+def test_an_export_is_its_owners_alone_and_follows_no_link(tmp_path: Path) -> None:
+    target, victim = tmp_path / "tenant.jsonl", tmp_path / "victim"
+    victim.write_text("old")
+    (tmp_path / "tenant.jsonl.partial").symlink_to(victim)
+    modes: list[int] = []
+
+    def lines() -> Iterator[dict[str, Any]]:
+        modes.extend(path.stat().st_mode & 0o777 for path in tmp_path.glob("*.partial"))
+        yield {"words": "秘密"}
+
+    mask = os.umask(0)
+    try:
+        assert operations_cli._write(target, lines()) == 1
+    finally:
+        os.umask(mask)
+    assert modes == [0o600]
+    assert victim.read_text() == "old"
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_a_tenant_needs_its_platform(data: Path, tmp_path: Path) -> None:

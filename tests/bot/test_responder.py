@@ -300,14 +300,15 @@ async def test_forgetting_takes_the_models_answers_made_from_it(mind: Mind) -> N
 
 
 class Leaves:
-    """A platform's word that the asker is in the secret place no more; notes what it was asked."""
+    """A platform's word that the asker is in these places no more; notes what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *left: Audience) -> None:
+        self._left = frozenset(left or (SECRET,))
         self.asked: set[Audience] = set()
 
     async def __call__(self, message: IncomingMessage, places: Readable) -> Readable:
         self.asked |= places.audiences
-        return Readable(places.audiences - {SECRET})
+        return Readable(places.audiences - self._left)
 
 
 async def answered_meanwhile(desk: Desk, text: str, leaves: Leaves) -> Reply:
@@ -338,3 +339,22 @@ async def test_a_reply_made_from_a_place_that_was_left_meanwhile_is_not_used(min
     await answered_meanwhile(Desk.over(mind, model), "What is it about narwhal?", leaves)
     assert SECRET in leaves.asked
     assert str(model.asked).count("narwhal") == 1  # the question's own
+
+
+async def test_what_comes_up_in_place_of_a_lost_place_is_asked_about_too(mind: Mind) -> None:
+    """Both places were left: the second comes up only when the first is out of the way."""
+    attic = Audience("console", "local", "attic")
+    for place, word, many in ((SECRET, "quokka", 40), (attic, "narwhal", 1)):
+        for number in range(many):
+            told = {"audience": place, "author": HANAKO}
+            await mind.state(f"The vault opens with {word} {number}.", said=told)
+    await mind.embedding.drain()
+    model, leaves = ScriptedChatModel(["I cannot tell."]), Leaves(SECRET, attic)
+    readable = Readable.of(TARO_DM, SECRET, attic)
+    desk = Desk.over(mind, model)
+    message = desk.incoming("What does the vault open with?", readable=readable)
+    async for _ in desk.responder.handle(message, leaves):
+        pass
+    assert leaves.asked == {SECRET, attic}
+    assert "quokka" not in str(model.asked)
+    assert "narwhal" not in str(model.asked)

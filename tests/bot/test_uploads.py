@@ -11,8 +11,9 @@ from bot.commands import Commands
 from bot.errors import PlatformRefused
 from bot.i18n import translator
 from bot.knowledge_commands import KnowledgeCommands
-from bot.messages import Attachment, Author, EventKind, Reply, Surface
+from bot.messages import Attachment, Author, EventKind, IncomingMessage, Reply, Surface
 from bot.place_names import PlaceNames
+from bot.responder import Responder
 from bot.uploads import Uploads, base_named
 from memory.knowledge import Knowledge
 from memory.types import Audience, Person, Readable
@@ -59,14 +60,34 @@ class Room:
             mind.memory, mind.directory, self.desk.extractor, mind.clock, more
         )
 
+    def shared(
+        self, text: str, place: Audience = GENERAL, file: str = "F1", **changed: Any
+    ) -> IncomingMessage:
+        attachment = Attachment(file, f"{file}.pdf", "application/pdf", 9, "https://x.example")
+        return self.desk.incoming(
+            text, **{"audience": place, "readable": WIDE, "attachments": (attachment,), **changed}
+        )
+
     async def share(
         self, text: str, place: Audience = GENERAL, file: str = "F1", **changed: Any
     ) -> Reply | None:
-        attachment = Attachment(file, f"{file}.pdf", "application/pdf", 9, "https://x.example")
-        message = self.desk.incoming(
-            text, **{"audience": place, "readable": WIDE, "attachments": (attachment,), **changed}
-        )
+        message = self.shared(text, place, file, **changed)
         return await self.uploads.handle(message, translator(message.locale))
+
+    async def say(self, text: str, **changed: Any) -> None:
+        """As it comes from a platform, through the whole core."""
+        responder = Responder(
+            self.mind.memory,
+            self.mind.directory,
+            self.desk.commands,
+            self.desk.extractor,
+            None,
+            self.mind.clock,
+            answer_tokens=256,
+            uploads=self.uploads,
+        )
+        async for _ in responder.handle(self.shared(text, **changed)):
+            pass
 
     async def command(self, text: str, person: Person = TARO, **changed: Any) -> Reply:
         return await self.desk.command(text, person, **{"readable": WIDE, **changed})
@@ -195,6 +216,22 @@ async def test_a_place_that_collects_takes_every_file_in_silence(room: Room) -> 
     assert reply is not None
     assert reply.silent
     assert await room.share("", SECRET, addressed=False) is None
+    assert await room.stored() == ["F1.pdf"]
+
+
+@pytest.mark.parametrize("paused", ["", "place", "person"])
+async def test_nothing_is_collected_where_or_from_whom_nothing_is_stored(
+    room: Room, paused: str
+) -> None:
+    base = await room.knowledge.ensure_base("papers", GENERAL, TARO)
+    await room.knowledge.collect(base, True)
+    if paused == "place":
+        await room.mind.directory.change_place(GENERAL, paused=True)
+    elif paused == "person":
+        await room.mind.directory.change_preferences(TARO, paused=True)
+    await room.say("", addressed=False)
+    assert await room.stored() == ([] if paused else ["F1.pdf"])
+    await room.say("これを papers に追加して")  # asked for, it is added
     assert await room.stored() == ["F1.pdf"]
 
 

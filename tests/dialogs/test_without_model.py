@@ -338,3 +338,66 @@ async def test_what_is_said_after_a_question_to_oboete_does_not_pass_for_its_ans
     settings: Settings, dialog: tuple[tuple[str, Expected], ...]
 ) -> None:
     await verify_dialog(settings, dialog)
+
+
+@pytest.mark.parametrize(
+    "dialog",
+    [
+        (
+            ("My dog's name is Rex.", "Remembered"),
+            ("What's my name?", "I know nothing"),
+            ("My name is Axel.", "Remembered"),
+            ("What's my name?", ("Axel", lacks("Rex"))),
+            ("What's my dog's name?", "Rex"),
+        ),
+        (
+            ("妻の名前は由紀です", "覚えました"),
+            ("田中さんは東京に住んでいます", "覚えました"),
+            ("田中さんの誕生日は5月5日です", "覚えました"),
+            ("私の名前は？", "何も知りません"),
+            ("私はどこに住んでる？", "何も知りません"),
+            ("私の誕生日は？", "何も知りません"),
+            ("妻の名前は？", "由紀"),
+        ),
+        (
+            ("私は佐藤です", "覚えました"),
+            ("猫を飼っています", "覚えました"),
+            ("名前はタマです", ("覚えました", lacks("以前"))),
+            ("私の名前は？", "佐藤"),
+        ),
+        (
+            ("I grew up in Nagoya.", "Remembered"),
+            ("I work as a nurse.", "Remembered"),
+            ("I moved to Kobe last month.", "Remembered"),
+            ("What do I do for a living?", ("nurse", lacks("Nagoya"))),
+            ("Where do I live?", ("Kobe", lacks("Nagoya"))),
+        ),
+    ],
+    ids=["dog", "others", "cat", "attribute"],
+)
+async def test_a_question_about_oneself_is_answered_by_ones_own_value(
+    settings: Settings, dialog: tuple[tuple[str, Expected], ...]
+) -> None:
+    await verify_dialog(settings, dialog)
+
+
+@pytest.mark.parametrize("other", ["I like C++.", "I like C#.", "I like 🍣.", "I like 🍺."])
+async def test_what_differs_in_a_symbol_only_is_kept_apart(settings: Settings, other: str) -> None:
+    dialog = [("I like C.", "Remembered"), ("I like 🍜.", "Remembered"), (other, "Remembered")]
+    await verify_dialog(settings, dialog)
+
+
+async def test_what_is_known_about_somebody_or_something_is_found(settings: Settings) -> None:
+    await verify_dialog(
+        settings,
+        [
+            ("Bob from sales likes oolong tea.", "Remembered"),
+            ("The budget is owned by Tom.", "Remembered"),
+            ("ボブは営業部です", "覚えました"),
+            ("What do you know about Bob?", ("oolong", lacks("budget"))),
+            ("do you remember anything about the budget", ("Tom", lacks("oolong"))),
+            ("ボブについて何を知ってる？", "営業部"),
+            ("ボブについて教えて", "営業部"),
+            ("What do you know about submarines?", "I know nothing"),
+        ],
+    )

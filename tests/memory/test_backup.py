@@ -182,6 +182,33 @@ async def test_rotation_keeps_the_newest(mind: Mind, tmp_path: Path) -> None:
     assert (expires - mind.clock()).days == 14
 
 
+@pytest.mark.parametrize("onto", ["a file", "a backup", "the database", "a folder"])
+async def test_a_backup_replaces_nothing(mind: Mind, tmp_path: Path, onto: str) -> None:
+    await mind.hear("大阪に住んでいます")
+    keeper = backups(mind, tmp_path / "b")
+    file = tmp_path / "thesis.txt"
+    file.write_text("precious")
+    database = folder_of(mind) / "oboete.db"
+    target = {
+        "a file": file,
+        "a backup": (await keeper.make()).path,
+        "the database": database,
+        "a folder": tmp_path,
+    }[onto]
+    before = (target.stat().st_ino, [] if target == tmp_path else target.read_bytes())
+    with pytest.raises(BackupFailed, match="already") as caught:
+        await keeper.make(target)
+    assert str(target) in str(caught.value)
+    assert before == (target.stat().st_ino, [] if target == tmp_path else target.read_bytes())
+    await mind.hear("I like cats")
+    assert [m.text for m in await mind.memory.messages_of(TARO, HERE)] == [
+        "大阪に住んでいます",
+        "I like cats",
+    ]
+    mind.clock.advance(days=7)
+    assert (await keeper.weekly()) == {"made": 1, "deleted": 0}
+
+
 async def test_a_damaged_copy_is_no_backup(
     mind: Mind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +285,28 @@ async def test_what_is_no_backup_leaves_the_place_free_for_the_next(
     async with restored(mind, made.path, target.parent) as other_mind:
         facts = await other_mind.memory.facts_about(TARO, HERE)
         assert {fact.text for fact in facts} == {"大阪に住んでいます", "I like cats"}
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("keeps", "CREATE TRIGGER keeps AFTER DELETE ON message BEGIN SELECT old.text; END"),
+        ("shows", "CREATE VIEW shows AS SELECT text FROM message"),
+        ("写し", "CREATE TABLE 写し AS SELECT text FROM message"),
+    ],
+)
+async def test_a_backup_with_parts_that_forgetting_does_not_know_is_refused(
+    mind: Mind, tmp_path: Path, name: str, statement: str
+) -> None:
+    await mind.hear("My locker is zanzibar")
+    made = await backups(mind, tmp_path / "b").make()
+    with closing(sqlite3.connect(made.path)) as changed:
+        changed.execute(statement)
+        changed.commit()
+    target = tmp_path / "there" / "oboete.db"
+    with pytest.raises(RestoreRefused, match=name):
+        restore(made.path, target, folder_of(mind))
+    assert list(target.parent.iterdir()) == []
 
 
 async def test_an_error_while_restoring_leaves_nothing(mind: Mind, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory import chunking
 from memory.chunking import MIN_TOKENS, Chunk, chunk_document
 from memory.reading import Document, MediaType, Page
 
@@ -97,6 +98,96 @@ def test_endless_title_is_cut_to_its_share() -> None:
 def test_room_for_less_than_a_sentence_is_an_error() -> None:
     with pytest.raises(ValueError, match="max_tokens"):
         chunks("文。", max_tokens=MIN_TOKENS - 1)
+
+
+def looked_at(text: str) -> int:
+    """Characters that are counted while a text is cut."""
+    seen = 0
+
+    def count(words: str) -> int:
+        nonlocal seen
+        seen += len(words)
+        return len(words) // 3 + 1
+
+    chunk_document(document(Page(None, (), text)), max_tokens=256, count_tokens=count)
+    return seen
+
+
+@pytest.mark.parametrize("run", ["\ufdfa", "a"], ids=ascii)
+def test_work_grows_with_the_length_even_without_a_break(run: str) -> None:
+    small, big = (looked_at(run * (size // len(run))) for size in (10_000, 40_000))
+    assert 0 < big < 6 * small
+
+
+@pytest.mark.parametrize(
+    ("sentence", "last"),
+    [
+        ("規則では「私用です。」だけでよい。", "よい。"),
+        ("本当ですか？", "？"),
+        ("Leave is asked for one day ahead. ", r"\."),
+        ("no sentence ends here ", "(^| )(no|sentence|ends|here)"),
+    ],
+)
+def test_a_paragraph_longer_than_the_splitter_sees_is_cut_where_it_may_be(
+    sentence: str, last: str
+) -> None:
+    pieces = chunks(sentence * (20_000 // len(sentence)), 256)
+    assert len(pieces) > 20
+    assert all(re.search(f"{last}$", piece.text) for piece in pieces)
+
+
+@pytest.mark.parametrize("run", ["漢", "🎉", "a", "文。", "a word. ", "|a\n\n"])
+def test_the_splitter_sees_a_long_text_in_parts_and_a_short_one_whole(run: str) -> None:
+    """What it does between two looks at `count_tokens` grows with the square of what it sees."""
+    for size in (0, 1, 3_999, 4_000):
+        text = (run * size)[:size]
+        assert list(chunking._windows(text)) == [(0, size)]
+    text = run * 20_000
+    windows = list(chunking._windows(text))
+    assert "".join(text[start:end] for start, end in windows) == text
+    assert all(2_000 <= end - start <= 4_000 for start, end in windows[:-1])
+    assert windows[-1][1] - windows[-1][0] <= 4_000
+
+
+class Place(int):
+    """An offset that counts how often it is compared."""
+
+    compared = 0
+
+    def __lt__(self, other: int) -> bool:
+        Place.compared += 1
+        return int(self) < int(other)
+
+    def __gt__(self, other: int) -> bool:
+        Place.compared += 1
+        return int(self) > int(other)
+
+
+def test_tables_are_not_gone_through_once_for_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = chunking._tables
+    monkeypatch.setattr(
+        chunking,
+        "_tables",
+        lambda text: ((Place(start), Place(end), row) for start, end, row in real(text)),
+    )
+    looks = []
+    for size in (500, 2_000):
+        Place.compared = 0
+        assert len(chunks("|a\n\n" * size)) > size / 100
+        looks.append(Place.compared)
+    assert 0 < looks[1] < 8 * looks[0]
+
+
+def test_each_chunk_continues_the_table_it_is_in() -> None:
+    tables = [
+        f"| 名前{table} | city |\n" + f"| 佐藤{table} | Osaka |\n" * 30 for table in range(40)
+    ]
+    pieces = chunks("\n前置き。\n\n".join(tables))
+    inside = [piece for piece in pieces if piece.text.startswith("| 佐藤")]
+    assert len(inside) > 40
+    for piece in inside:
+        (number,) = set(re.findall(r"佐藤(\d+)", piece.text.split("前置き")[0]))
+        assert piece.columns == f"| 名前{number} | city |"
 
 
 texts = st.text(alphabet="あ漢字。、！ \n\u3000Word. |-ＡﾏＫ①㍿🎉é", max_size=600)

@@ -193,3 +193,38 @@ def test_public_pairs_no_false_merge_of_guarded_kinds(language: str, recall: flo
     assert not [p["id"] for p in wrong if p["kind"] != "contradiction_other_value"]
     assert len(wrong) <= 0.02 * len(different)
     assert len(merged) - len(wrong) >= recall * (len(pairs) - len(different))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "language"),
+    [
+        ("I like C.", "I like C++.", "en"),
+        ("I like C++.", "I like C#.", "en"),
+        ("The build is 🟢.", "The build is 🔴.", "en"),
+        ("My mood is 😀.", "My mood is 😢.", "en"),
+        ("I like 🍣.", "I like 🍺.", "en"),
+        ("I like 🍣.", "I like thing1.", "en"),
+        ("I like X.", "I like Y.", "en"),
+        ("🍣が好きです。", "🍺が好きです。", "ja"),
+        ("C言語が好きです。", "C++が好きです。", "ja"),
+        ("ビルドは🟢です。", "ビルドは🔴です。", "ja"),
+    ],
+)
+def test_letters_and_symbols_tell_facts_apart(one: str, other: str, language: str) -> None:
+    assert not same_without_model(one, other, 5.0, language)
+    assert not same_without_model(other, one, 5.0, language)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "language"),
+    [
+        ("I love cats", "I love cats ❤️", "en"),
+        ("I like C++", "I like Ｃ＋＋.", "en"),
+        ("I like 🍣", "I like 🍣!", "en"),
+        ("猫が好きです", "猫が好きです🐱", "ja"),
+    ],
+)
+def test_a_picture_that_only_decorates_tells_nothing_apart(
+    one: str, other: str, language: str
+) -> None:
+    assert same_without_model(one, other, 5.0, language)

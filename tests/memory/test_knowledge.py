@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from memory.errors import NotPermitted
-from memory.knowledge import Knowledge, KnowledgeBase, NewSource, Outcome
-from memory.reading import Document, MediaType, Page, ReadingLimits, Reason, UnreadableDocument
+from memory.knowledge import READERS, Knowledge, KnowledgeBase, NewSource, Outcome
+from memory.reading import (
+    Document,
+    MediaType,
+    Page,
+    ReadingLimits,
+    Reason,
+    UnreadableDocument,
+    read_in_subprocess,
+)
 from memory.types import Audience, Hit, Kind, Person, Readable
 from tests.fakes import GENERAL, HANAKO, NOON, SECRET, TARO, TARO_DM, Mind, bytes_of
 
@@ -154,6 +165,86 @@ async def test_credentials_in_a_document_are_not_stored(mind: Mind, knowledge: K
     assert mind.database.path is not None
     await mind.database.checkpoint()
     assert secret.encode() not in bytes_of(mind.database.path.parent)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "# 配備 {}\n\nSome text.\n"),
+        ("a.html", "<title>Deploy with {}</title><p>本文です。</p>"),
+        ("a.html", "<h1>Deploy {}</h1><p>Some text.</p>"),
+        ("a.html", "<h1>配備</h1><!-- {} --><p>Only the source shows it.</p>"),
+        ("a.txt", "本文 {} です"),
+    ],
+)
+async def test_credentials_are_stored_from_no_part_of_a_document(
+    mind: Mind, name: str, text: str
+) -> None:
+    token = "-".join(("xoxb", "123456789012", "1234567890123", "abcdefghijklmnopqrstuvwx"))
+    knowledge = made(mind, read_in_subprocess)
+    added = await knowledge.add(
+        await base_in(knowledge, GENERAL), new(name), text.format(token).encode()
+    )
+    assert added.outcome is Outcome.NEW
+    assert mind.database.path is not None
+    await mind.database.checkpoint()
+    assert token.encode() not in bytes_of(mind.database.path.parent)
+    assert await mind.problems() == []
+
+
+async def test_a_page_without_secrets_keeps_its_bytes(mind: Mind) -> None:
+    knowledge = made(mind, read_in_subprocess)
+    data = "<h1>配備</h1><!-- a note --><p>本文です。</p>".encode()
+    await knowledge.add(await base_in(knowledge, GENERAL), new("a.html"), data)
+    (source,) = await knowledge.sources(EVERYWHERE)
+    assert source.size == len(data)
+    assert mind.database.inline("SELECT length(data) FROM source_data") == [(len(data),)]
+
+
+async def test_few_files_are_read_at_the_same_time(mind: Mind) -> None:
+    reading, waiting, most = set[str](), asyncio.Event(), 0
+
+    async def read(data: bytes, name: str, limits: ReadingLimits) -> Document:
+        nonlocal most
+        reading.add(name)
+        most = max(most, len(reading))
+        if len(reading) == READERS:
+            waiting.set()
+        await waiting.wait()
+        await asyncio.sleep(0)  # whoever else could begin does so now
+        reading.discard(name)
+        return await read_pages(data, name, limits)
+
+    knowledge = made(mind, read)
+    base = await base_in(knowledge, GENERAL)
+    added = await asyncio.gather(
+        *(knowledge.add(base, new(f"{n}.pdf"), pages(f"第{n}条 rule {n}")) for n in range(8))
+    )
+    assert most == READERS
+    assert {one.outcome for one in added} == {Outcome.NEW}
+
+
+async def test_a_file_that_cannot_be_read_makes_room_for_the_next(
+    mind: Mind, knowledge: Knowledge
+) -> None:
+    base = await base_in(knowledge, GENERAL)
+    for _ in range(READERS + 1):
+        with pytest.raises(UnreadableDocument):
+            await knowledge.add(base, new(), b"BROKEN")
+    assert (await knowledge.add(base, new(), pages())).outcome is Outcome.NEW
+
+
+async def test_cutting_that_takes_too_long_ends(
+    mind: Mind, knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await base_in(knowledge, GENERAL)
+    moments = count(0, int(ReadingLimits().seconds) // 2)
+    clock = SimpleNamespace(monotonic=lambda: next(moments))
+    monkeypatch.setattr("memory.knowledge.time", clock)
+    with pytest.raises(UnreadableDocument) as caught:
+        await knowledge.add(base, new(), pages(*("長い文書 " * 500 for _ in range(4))))
+    assert caught.value.reason is Reason.TIMED_OUT
+    assert await knowledge.sources(EVERYWHERE) == []
 
 
 @pytest.mark.parametrize("step", [1, 2])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory import redaction
 from memory.redaction import is_my_number, redact
 
 _BOT_TOKEN = "-".join(("xoxb", "123456789012", "1234567890123", "abcdefghijklmnopqrstuvwx"))
@@ -123,6 +127,48 @@ def test_phone_numbers_and_postal_codes_go_only_when_asked(text: str, clean: str
 def test_several_secrets_are_named_in_order() -> None:
     found = redact("password: abc12345, card 4111111111111111")
     assert found.kinds == ("password", "card number")
+
+
+class Counted(list[tuple[int, int]]):
+    """Counts how many of its items are looked at."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        for item in super().__iter__():
+            self.looks += 1
+            yield item
+
+    def __getitem__(self, at: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(at)
+
+
+def test_placeholders_are_not_gone_through_once_for_each_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[Counted] = []
+    real = redaction._without_overlaps
+
+    def counting(found: Any, taken: list[tuple[int, int]]) -> Any:
+        given.append(Counted(taken))
+        return real(found, given[-1])
+
+    monkeypatch.setattr(redaction, "_without_overlaps", counting)
+    for size in (20, 80):
+        assert len(redact("[redacted: a]\n4111 1111 1111 1111\n" * size).kinds) == size
+    small, big = (taken.looks for taken in given)
+    assert 0 < big < 5 * small
+
+
+@pytest.mark.parametrize("around", ["{} {}", "{}{}", "カード{}、暗証番号は{}"])
+def test_secrets_beside_a_placeholder_go_and_it_stays(around: str) -> None:
+    placeholder, card = "[redacted: password]", "4111 1111 1111 1111"
+    for pair in ((placeholder, card), (card, placeholder)):
+        clean = redact(around.format(*pair)).text
+        assert card not in clean
+        assert placeholder in clean
+        assert clean.count("[redacted: ") == 2
 
 
 def test_my_number_check_digit() -> None:

@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 
 from memory import transfer
+from memory.directory import Place
 from memory.long_term import Actor
+from memory.retention import expire_messages
 from memory.store import tombstones
 from memory.store.database import Database
+from memory.store.places import Preferences
 from memory.transfer import BadExport, Imported
 from memory.types import Audience, Kind, Person, Readable, Ref
-from tests.fakes import GENERAL, NOON, TARO, TARO_DM, FakeEmbedder, Mind, bytes_of
+from tests.fakes import GENERAL, NOON, SECRET, TARO, TARO_DM, FakeEmbedder, Mind, bytes_of
 
 HERE = Readable.of(TARO_DM, GENERAL)
+HEADER = {"format": "oboete-tenant", "version": 1, "platform": "console", "tenant": "local"}
 
 
 async def exported(mind: Mind) -> list[dict[str, Any]]:
@@ -140,11 +144,14 @@ async def test_what_was_forgotten_here_is_not_taken_in(mind: Mind, other: Mind) 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
+        ([], "empty"),
         ([{"type": "fact"}], "header"),
-        ([{"format": "oboete-tenant", "version": 99}], "version 99"),
-        ([{"format": "oboete-tenant", "version": 1}, {"type": "what"}], "Line 2"),
-        ([{"format": "oboete-tenant", "version": 1}, {"type": "message"}], "Line 2"),
-        ([{"format": "oboete-tenant", "version": 1}, {}], "Line 2"),
+        ([{**HEADER, "version": 99}], "version 99"),
+        ([{**HEADER, "tenant": None}], "Line 1: 'tenant'"),
+        ([HEADER, {"type": "what"}], "Line 2"),
+        ([HEADER, {"type": []}], "Line 2"),
+        ([HEADER, {"type": "message"}], "Line 2: 'id'"),
+        ([HEADER, {}], "Line 2"),
     ],
 )
 async def test_a_bad_file_is_refused_by_line_and_stores_nothing(
@@ -153,3 +160,149 @@ async def test_a_bad_file_is_refused_by_line_and_stores_nothing(
     with pytest.raises(BadExport, match=said):
         await imported(mind, lines)
     assert await mind.memory.facts_about(TARO, HERE) == []
+
+
+FAR = 10**30
+"""More than a column of SQLite holds."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        *[("message", {name: None}) for name in ("id", "audience", "conversation", "text")],
+        *[("message", {name: 7}) for name in ("platform_id", "revision", "author", "mentions")],
+        ("message", {"id": [1]}),
+        ("message", {"text": "\ud800"}),
+        ("message", {"sent_at": "2026-01-01T00:00:00"}),
+        ("message", {"sent_at": "昨日"}),
+        ("message", {"role": "king"}),
+        ("message", {"author": "太郎"}),
+        ("message", {"mentions": {"花子": 5}}),
+        ("message", {"findable": "x"}),
+        ("fact", {"subject": 5}),
+        ("fact", {"confirmed": FAR}),
+        ("fact", {"confirmed": "many"}),
+        ("fact", {"text": None}),
+        ("fact", {"evidence": 5}),
+        ("fact", {"evidence": [5]}),
+        ("fact", {"evidence": [{"message": 1, "start": 0}]}),
+        ("fact", {"said_at": "2026-01-01T00:00:00"}),
+        ("fact", {"valid_until": 5}),
+        ("fact", {"superseded_by": [3]}),
+        ("place", {"paused": "x"}),
+        ("place", {"color": "red"}),
+        ("person", {"locale": 5}),
+    ],
+    ids=str,
+)
+async def test_a_line_with_a_field_of_the_wrong_kind_is_refused_by_its_number(
+    mind: Mind, other: Mind, kind: str, changed: dict[str, Any]
+) -> None:
+    await fill(mind)
+    await mind.directory.set_preferences(TARO, Preferences(locale="ja"))
+    await mind.directory.set_place(GENERAL, Place(greeted=True))
+    lines = await exported(mind)
+    at = next(n for n, line in enumerate(lines) if line["type"] == kind)
+    lines[at] |= changed
+    with pytest.raises(BadExport, match=f"Line {at + 1}\\b"):
+        await imported(other, lines)
+    assert await other.memory.messages_of(TARO, HERE) == []
+
+
+async def test_what_a_reply_was_made_from_is_refused_by_its_line(mind: Mind, other: Mind) -> None:
+    told = await mind.state("I like tea")
+    await mind.reply("お茶ですね。", [Ref(Kind.FACT, told.id)])
+    lines = await exported(mind)
+    (at,) = (n for n, line in enumerate(lines) if line.get("role") == "assistant")
+    lines[at]["made_from"] = [{"kind": "wish", "id": 1}]
+    with pytest.raises(BadExport, match=f"Line {at + 1}\\b"):
+        await imported(other, lines)
+
+
+async def test_an_error_tells_no_words_of_the_file(mind: Mind, other: Mind) -> None:
+    await mind.state("Zanzibarqx")
+    lines = await exported(mind)
+    lines[-1]["said_at"] = "2026-01-01T00:00:00"
+    with pytest.raises(BadExport) as caught:
+        await imported(other, lines)
+    assert "Zanzibarqx" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(0, 16), (15, 16), (0, FAR), (-5, 3), (5, 2), (3, 3), (0.5, 3), ("0", 3), (None, 3)],
+)
+async def test_evidence_lies_within_its_message(
+    mind: Mind, other: Mind, start: Any, end: int
+) -> None:
+    said = await mind.state("I live in Osaka")
+    lines = await exported(mind)
+    assert lines[-1]["evidence"] == [{"message": said.id, "start": 0, "end": 15}]
+    lines[-1]["evidence"][0] |= {"start": start, "end": end}
+    with pytest.raises(BadExport, match=f"Line {len(lines)}\\b"):
+        await imported(other, lines)
+
+
+async def test_a_fact_is_readable_no_wider_than_its_evidence(mind: Mind, other: Mind) -> None:
+    await mind.state("大阪に住んでいます", said={"audience": SECRET}, audience=SECRET)
+    lines = await exported(mind)
+    lines[-1]["audience"] = str(GENERAL)
+    with pytest.raises(BadExport, match=f"Line {len(lines)}\\b"):
+        await imported(other, lines)
+    assert await other.memory.facts_about(TARO, Readable.of(GENERAL)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        ("message", {"audience": "slack:T1:C1"}),
+        ("message", {"audience": "console:local2:general"}),
+        ("place", {"audience": "slack:T1:C1"}),
+        ("person", {"person": "slack:T1:U1"}),
+    ],
+)
+async def test_lines_of_another_tenant_are_refused(
+    mind: Mind, other: Mind, kind: str, changed: dict[str, Any]
+) -> None:
+    await mind.hear("猫が好きです")
+    await mind.directory.set_preferences(TARO, Preferences(locale="ja"))
+    await mind.directory.set_place(GENERAL, Place(greeted=True))
+    lines = [{**line, **changed} if line["type"] == kind else line for line in await exported(mind)]
+    with pytest.raises(BadExport, match="another tenant"):
+        await imported(other, lines)
+
+
+async def test_a_pause_made_after_the_export_stays(mind: Mind) -> None:
+    await mind.directory.set_preferences(TARO, Preferences(locale="ja"))
+    await mind.directory.set_place(GENERAL, Place(greeted=True))
+    lines = await exported(mind)
+    await mind.directory.change_preferences(TARO, paused=True)
+    await mind.directory.change_place(GENERAL, paused=True)
+    await imported(mind, lines)
+    assert await mind.directory.preferences(TARO) == Preferences(paused=True, locale="ja")
+    assert await mind.directory.place(GENERAL) == Place(paused=True, greeted=True)
+
+
+async def test_facts_whose_messages_have_expired_arrive(mind: Mind, other: Mind) -> None:
+    told = await mind.state("大阪に住んでいます", language="ja")
+    (item,) = told.evidence
+    await mind.database.write(lambda s: expire_messages(s, [item.message_id]))
+    lines = await exported(mind)
+    for _ in range(2):
+        await imported(other, lines)
+    (fact,) = await other.memory.facts_about(TARO, HERE)
+    assert fact.text == "大阪に住んでいます"
+    assert await other.problems() == []
+
+
+async def test_an_edit_made_here_outlives_the_import_of_what_was_said_before(
+    mind: Mind, other: Mind
+) -> None:
+    await mind.state("I live in Osaka near the castle", said={"platform_id": "m1"})
+    lines = await exported(mind)
+    await imported(other, lines)
+    await other.hear("I moved", platform_id="m1", revision="2")
+    await imported(other, lines)
+    assert [m.text for m in await other.memory.messages_of(TARO, HERE)] == ["I moved"]
+    assert await other.memory.facts_about(TARO, HERE) == []
+    assert await other.problems() == []

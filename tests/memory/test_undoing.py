@@ -114,3 +114,25 @@ async def test_a_late_edit_is_older_than_one_that_took_it_back(mind: Mind) -> No
     for text, revision in (("I like tea.", "1"), ("I like tea.", "3"), ("I like gin.", "2")):
         await mind.hear(text, platform_id="m", audience=GENERAL, author=KEN, revision=revision)
     assert await stored(mind) == "I like tea."
+
+
+async def test_support_comes_back_to_a_fact_that_was_itself_forgotten_and_brought_back(
+    mind: Mind,
+) -> None:
+    both, of_taro, of_hanako = await two_facts(
+        mind, "花子は竜宮城が好きで、", "いちじくも好きです。"
+    )
+    mind.clock.advance(minutes=1)
+    again = await mind.hear(of_hanako.text, platform_id="n", audience=GENERAL, author=KEN)
+    await mind.memory.remember([new_fact(again, of_hanako.text, subject=HANAKO)])
+    whole = await mind.memory.forget_said(KEN, both.sent_at, again.sent_at)
+    assert [id_ for id_, _ in whole.undo_evidence] == [of_hanako.id], "it rests on the other too"
+    gone = await mind.memory.forget([of_hanako.id], Actor(KEN), HERE)
+    assert await mind.memory.restore(gone) == 1
+    assert await mind.memory.restore(whole) == 1
+    (back,) = [
+        fact for fact in await mind.memory.facts_about(HANAKO, HERE) if fact.text == of_hanako.text
+    ]
+    assert {item.message_id for item in back.evidence} == {both.id, again.id}
+    assert of_taro.text in await known(mind)
+    assert await mind.problems() == []

@@ -211,6 +211,8 @@ def test_where_no_pattern_is_certain_the_words_are_kept_alone(text: str) -> None
 
 def test_a_name_after_somebody_else_was_spoken_of_is_not_the_speakers() -> None:
     _, name = statements("犬を飼っています。名前はポチです。", speaker_name="太郎")
+    assert (name.subject, name.attribute, name.value) == ("犬", "name", "ポチ")
+    _, name = statements("妻と猫がいます。名前はタマです。", speaker_name="太郎")
     assert (name.subject, name.attribute) == (None, None)
     _, name = statements("犬を飼っています。私の名前は太郎です。", speaker_name="太郎")
     assert (name.subject, name.attribute, name.value) == (SELF, "name", "太郎")

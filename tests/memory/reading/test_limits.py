@@ -25,6 +25,7 @@ from memory.reading import (
     read_in_subprocess,
 )
 from memory.reading.isolation import decode_answer, encode_answer
+from memory.reading.sections import MAX_HEADING
 from tests.memory.reading import files
 from tests.memory.reading.files import SAMPLES, assemble, docx, package, paragraph, xlsx
 
@@ -35,6 +36,24 @@ def reason_for(data: bytes, name: str, limits: ReadingLimits = LIMITS) -> Reason
     with pytest.raises(UnreadableDocument) as caught:
         read_document(data, name, limits=limits)
     return caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.md", ("# " + "言葉 word " * 1_000 + "\n\ntext\n").encode()),
+        ("a.html", ("<title>" + "言葉 word " * 1_000 + "</title><p>text</p>").encode()),
+        (
+            "a.xlsx",
+            xlsx({"s" * 10_000: '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c></row>'}),
+        ),
+    ],
+)
+def test_titles_and_headings_are_no_longer_than_a_line(name: str, data: bytes) -> None:
+    document = read_document(data, name, limits=LIMITS)
+    assert document.pages
+    names = [document.title, *(heading for page in document.pages for heading in page.headings)]
+    assert max(map(len, names)) <= MAX_HEADING
 
 
 async def reason_apart(data: bytes, name: str, limits: ReadingLimits = LIMITS) -> Reason:
