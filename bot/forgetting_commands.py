@@ -4,8 +4,6 @@ in a message, a channel, somebody who left, everything.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -39,7 +37,7 @@ from bot.messages import Choice, Reply, Surface
 from bot.reading_commands import SEARCH_RESULTS, finish_reading
 from bot.retracting import Retractions
 from bot.undo import UndoStack
-from memory import analysis, tokens
+from bot.word_matching import has_attribute, with_words
 from memory.errors import NotPermitted
 from memory.forgetting import Receipt
 from memory.long_term import LongTermMemory
@@ -195,7 +193,7 @@ class ForgettingCommands:
         Without such facts, those that are near in meaning: to be confirmed before they go.
         """
         mine = await self._mine(request)
-        literal = _with_words(words, mine)
+        literal = with_words(words, mine)
         if literal:
             return literal, True
         near = await self._near(words, request)
@@ -207,8 +205,8 @@ class ForgettingCommands:
         Certain without the last.
         """
         mine = await self._mine(request)
-        found = {fact.id for fact in _with_words(words, mine)}
-        found |= {fact.id for fact in mine if _has_attribute(words, fact)}
+        found = {fact.id for fact in with_words(words, mine)}
+        found |= {fact.id for fact in mine if has_attribute(words, fact)}
         near = await self._near(words, request) - found
         alike = {fact.id for fact in mine} & near
         return [fact for fact in mine if fact.id in found | alike], not alike
@@ -375,75 +373,6 @@ def _named(receipt: Receipt, request: Request) -> list[str]:
 def _is_quoted(hit: Mapping[str, Any]) -> bool:
     """True for a fact that the answer used, among the hits of a trace."""
     return bool(hit["used"]) and hit["kind"] == Kind.FACT.name.lower()
-
-
-def _with_words(words: str, known: Sequence[Fact]) -> list[Fact]:
-    """The facts that have the words as they stand, none of them cut, or all of them in some
-    form.
-    """
-    exact = tokens.query_terms(words).exact
-    needed = {term for term in exact if not tokens.is_spelling(term)} or set(exact)
-    plain = tokens.normalised(words)
-    return [
-        fact
-        for fact in known
-        if _stands_in(plain, tokens.normalised(fact.text))
-        or (needed and needed <= set(tokens.terms(fact.text)))
-    ]
-
-
-def _stands_in(words: str, text: str) -> bool:
-    """True where the words stand in the text and no word is cut at either end of them.
-
-    What begins or ends a word of hiragana cannot be seen, so two of them are no word by
-    themselves: いか is not meant by いかが.
-    """
-    if not words or _FEW_HIRAGANA.fullmatch(words):
-        return False
-    at = text.find(words)
-    while at >= 0:
-        if not (_is_cut(text, at) or _is_cut(text, at + len(words))):
-            return True
-        at = text.find(words, at + 1)
-    return False
-
-
-_FEW_HIRAGANA: Final = re.compile("[\u3041-\u309f]{1,2}")
-_KATAKANA: Final = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
-_HAN: Final = re.compile(
-    "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-
-
-def _is_cut(text: str, at: int) -> bool:
-    """True when the characters on both sides of a place in the text are of one word, or of one
-    run of a script in which words are seldom set apart.
-    """
-    if not 0 < at < len(text):
-        return False
-    script = _script(text[at])
-    return script is not None and script == _script(text[at - 1])
-
-
-def _script(character: str) -> str | None:
-    """`word` for the scripts with spaces; None for what tells nothing about where a word ends."""
-    if _KATAKANA.match(character):
-        return "katakana"
-    if _HAN.match(character):
-        return "han"
-    if tokens.is_spelling(character):
-        return None
-    return "word" if unicodedata.category(character)[0] in "LNM" else None
-
-
-def _has_attribute(words: str, fact: Fact) -> bool:
-    """True when the words name the fact's attribute: `home`, "where I live", 住所."""
-    if fact.attribute is None:
-        return False
-    if words.lower() in {fact.attribute, fact.attribute.partition(":")[0]}:
-        return True
-    asked = analysis.question(f"{words}？" if analysis.language_of(words) == "ja" else f"{words}?")
-    return asked.attribute is not None and asked.fits(fact.attribute)
 
 
 def _addressed(who: str, request: Request) -> Person | None:
