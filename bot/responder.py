@@ -189,19 +189,19 @@ class Responder:
         if taken is not None:
             yield taken
             return
-        if agreed is not None or message.kind in {EventKind.COMMAND, EventKind.ACTION}:
-            yield await self._run(agreed or message.text, message, say, recheck)
+        if message.kind in {EventKind.COMMAND, EventKind.ACTION}:
+            yield await self._run(message.text, message, say, recheck)
             return
         edited = message.kind is EventKind.EDIT and not self._asks_again(message)
         if not message.addressed or edited or not message.answer:
             await self._hear(message)
             yield SILENT
             return
-        spoken = phrase(message.text)
-        if spoken is not None:
-            command = f"{spoken.command} {spoken.argument}".strip()
+        wanted = _in_words(message.text, agreed)
+        if wanted is not None:
+            command, in_words = wanted
             speak = self._spoken(message, question(message.text), say)
-            yield await self._run(command, message, speak, recheck, in_words=True)
+            yield await self._run(command, message, speak, recheck, in_words=in_words)
             return
         if not message.text.strip():
             yield Reply(say("Tell me something, or ask me about what you told me."))
@@ -430,6 +430,14 @@ class Responder:
             text=reply.text,
             sent_at=self._clock(),
         )
+
+
+def _in_words(text: str, agreed: str | None) -> tuple[str, bool] | None:
+    """The command that a message is, and whether its words are an argument in plain words."""
+    if agreed is not None:
+        return agreed, False
+    spoken = phrase(text)
+    return None if spoken is None else (f"{spoken.command} {spoken.argument}".strip(), True)
 
 
 def _told(error: BotFault | MemoryFault, say: Translator) -> str:

@@ -26,7 +26,7 @@ async def test_yes_confirms_what_was_asked(settings: Settings, words: str, yes: 
         [
             ("I live in Osaka.", "Remembered"),
             (words, "forget everything --yes"),
-            (yes, "Forgotten: 1 fact"),
+            (yes, "忘れました" if yes.startswith("はい") else "Forgotten: 1 fact"),
             ("/facts", NOTHING),
         ],
     )
