@@ -16,6 +16,7 @@ from adapters.embedded_models import EmbeddedEmbedder
 from adapters.sql_sources import open_database as open_sql
 from bot import app_models
 from bot.admin_places import with_admin_place
+from bot.allocation import give_back_early
 from bot.analysis_questions import AnalysisQuestions
 from bot.commands import Commands
 from bot.dispatch import Dispatcher
@@ -121,6 +122,7 @@ async def opened(settings: Settings, *, clock: Clock = system_clock) -> AsyncIte
     An embedded SQLite database is brought to the newest schema; elsewhere that is
     `oboete migrate`. Raises StoreUnavailable, SchemaMismatch or BadSettings.
     """
+    give_back_early()
     database, ledger = await asyncio.to_thread(open_database, settings)
     async with contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(asyncio.to_thread, database.close)

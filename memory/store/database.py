@@ -29,9 +29,9 @@ T = TypeVar("T")
 PAGE_SIZE = 16384
 """Bytes. Holds rows of up to 768 float32 dimensions in a clustered table without spilling."""
 
-CACHE_KILOBYTES = 16_384
-"""Of each connection, of which there are `READERS` and the writer. With 65,536 memory grew by 80 MB
-in ten minutes under load; the system caches the file as well, once for all of them."""
+CACHE_KILOBYTES = 8_192
+"""Of each connection, of which there are `READERS` and the writer. The system caches the file as
+well, once for all of them."""
 
 BUSY_SECONDS = 30.0
 """How long a writer waits for another process that holds the database."""
