@@ -34,7 +34,7 @@ from bot.messages import (
 )
 from bot.persona import Persona
 from bot.phrases import phrase
-from bot.plan import Route
+from bot.plan import Route, topic
 from bot.ports import ChatModel
 from bot.quoting import citations, without_model
 from bot.rechecking import Recheck, as_of_now
@@ -245,7 +245,7 @@ class Responder:
     def _foresee(self, text: str) -> None:
         """Begin what takes longest for a question, before anything else is read."""
         if asks(text) and phrase(text) is None:
-            self._memory.embedding.foresee(text)
+            self._memory.embedding.foresee(topic(text) or text)
 
     def _locale(self, message: IncomingMessage, standing: Standing) -> str:
         return self._persona(message).language or standing.person.locale or message.locale
