@@ -24,6 +24,7 @@ _KEPT = {Origin.MODEL_ANSWER, Origin.ACCEPTED}
 """How an answer that was kept came to be known."""
 
 A_MOMENT = timedelta(microseconds=1)
+"""What was told at the very time of a change is not later than it."""
 
 TURNS = 40
 """Turns of the conversation in which the person's last words are looked for."""

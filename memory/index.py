@@ -187,7 +187,9 @@ class VectorIndex:
                 return
             gone = [*removed, *(key for key, _ in added)]
             for kind in {Ref.from_key(key).kind for key in gone}:
-                index = held.indexes.setdefault(kind, _new_index(model))
+                index = held.indexes.get(kind)
+                if index is None:
+                    index = held.indexes[kind] = _new_index(model)
                 old = [key for key in gone if Ref.from_key(key).kind is kind]
                 index.remove_ids(faiss.IDSelectorBatch(np.array(old, dtype=np.int64)))
                 new = [(key, vector) for key, vector in added if Ref.from_key(key).kind is kind]
