@@ -114,7 +114,6 @@ class Dispatcher:
             self._committing = asyncio.create_task(self._commit_arrivals())
         event_id = await done
         if event_id is not None:
-            self._idle.clear()
             self._wake.set()
         return event_id
 
@@ -186,9 +185,10 @@ class Dispatcher:
 
     async def idle(self) -> None:
         """Wait until every event committed so far has been handled."""
+        self._idle.clear()  # before it is counted: what ends meanwhile must not be missed
         while await self.depth():
-            self._idle.clear()
             await self._idle.wait()
+            self._idle.clear()
 
     async def _take_new(self) -> None:
         while not self._stopping:

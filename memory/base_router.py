@@ -20,7 +20,7 @@ from memory.store.bases import KnowledgeBase
 from memory.store.database import Database
 from memory.store.embeddings import Model
 from memory.tokens import query_terms
-from memory.types import Audience, Kind, Readable, Ref, Vector, Vectors
+from memory.types import Audience, Kind, Readable, Ref, Vectors
 
 CANDIDATES = 200
 """Passages of each signal that speak for their bases."""
@@ -189,12 +189,9 @@ def _vectors(
     model: Model | None,
 ) -> tuple[Vectors, Floats]:
     """Vectors and words of those passages that have a vector; of all of them without a model."""
-    stored: dict[int, Vector] = {}
+    vectors: Vectors = np.zeros((len(keys), 0), dtype=np.float32)
     if model is not None:
         audience_id = audiences.ensure_id(session, audience)
-        stored = embeddings.of_records(session, model, [(audience_id, key) for key in keys])
-        keys = [key for key in keys if key in stored]
-    shares = np.array([words.get(key, 0.0) for key in keys], dtype=np.float64)
-    if not stored:
-        return np.zeros((len(keys), 0), dtype=np.float32), shares
-    return np.stack([stored[key] for key in keys]), shares
+        wanted = [(audience_id, key) for key in keys]
+        keys, vectors = embeddings.of_records(session, model, wanted)
+    return vectors, np.array([words.get(key, 0.0) for key in keys], dtype=np.float64)

@@ -501,15 +501,17 @@ class LongTermMemory:
 
         def store(session: Session) -> tuple[int, int | None]:
             kept, told, asked = reply, steps, message_id
-            if not lineage.all_left(session, sources):
+            origin = lineage.origin(session, sources)
+            if not origin.whole:
                 kept, told = None, {k: v for k, v in steps.items() if k not in traces.WORDS}
                 question = [] if asked is None else [Ref(Kind.MESSAGE, asked)]
-                asked = asked if lineage.all_left(session, question) else None
+                asked = asked if lineage.origin(session, question).whole else None
             heard = self._store(session, kept, findable=findable) if kept else None
             reply_id = heard.message.id if heard is not None else None
-            trace_id = traces.add(
-                session, audience, asker, asked, reply_id, told, sources, self._clock()
-            )
+            trace_id = traces.add(session, audience, asker, asked, reply_id, told, self._clock())
+            if heard is not None:
+                here = audiences.ensure_id(session, heard.message.audience)
+                lineage.add(session, heard.message.id, here, sources, origin)
             return trace_id, reply_id
 
         if reply is not None:

@@ -6,7 +6,7 @@ place of its message. Rows are read by key, so the cost depends on the pool, not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -17,11 +17,10 @@ from sqlmodel import Session
 from memory import lexical, passages, ranking
 from memory.analysis import asks
 from memory.bm25 import Evidence
-from memory.store import briefs, embeddings, neighbours, sources, traces
-from memory.store.briefs import FactBrief, MessageBrief
+from memory.store import briefs, embeddings, sources
+from memory.store.briefs import SESSION_GAP, FactBrief, MessageBrief
 from memory.store.embeddings import Model
 from memory.store.facts import NAME_MARK
-from memory.store.neighbours import SESSION_GAP
 from memory.tokens import normalised
 from memory.types import Audience, Kind, Person, Readable, Ref, SourceChunk
 
@@ -75,14 +74,14 @@ def gather(
     here = list(places.values())
     refs = [Ref.from_key(key) for key in keys]
     known = briefs.facts(session, [r.id for r in refs if r.kind is Kind.FACT], here)
-    said = briefs.messages(session, [r.id for r in refs if r.kind is Kind.MESSAGE], here)
+    said = briefs.messages(
+        session, [r.id for r in refs if r.kind is Kind.MESSAGE], here, with_around=True
+    )
     # only around what may be read: a reply shares its place, and may be made from another one
-    around = neighbours.around(session, said)
-    matches = [id_ for id_ in said if Ref(Kind.MESSAGE, id_).key in best]
-    beside = {i for id_ in matches for i in around[id_] if i is not None} - said.keys()
-    said |= briefs.messages(session, beside, here)
-    around |= neighbours.around(session, beside & said.keys())
-    extra = {i for ids in around.values() for i in ids if i is not None} - said.keys()
+    beside = _around(m for id_, m in said.items() if Ref(Kind.MESSAGE, id_).key in best)
+    beside -= said.keys()
+    said |= briefs.messages(session, beside, here, with_around=True)
+    extra = _around(said.values()) - said.keys()
     said |= briefs.messages(session, extra, here)
     pages = {_chunk_id(r) for r in refs if r.kind in _OF_DOCUMENTS}
     read = sources.chunks(session, pages, Readable(frozenset(places))) if pages else {}
@@ -109,12 +108,16 @@ def gather(
         frequencies=frequencies,
         lengths=lengths,
         vectors=_vectors(session, len(rows), numbered, model),
-        context=_context(rows, said, around, _put_to_oboete(session, said)),
+        context=_context(rows, said),
         speaker=_speakers(records, asked),
         asks=np.array([_asks(record) for record in records], dtype=bool),
         in_time=np.array([_in_time(record, asked.window) for record in records], dtype=bool),
     )
     return Gathered(pool, tuple(rows), tuple(record.text for record in records), read)
+
+
+def _around(messages: Iterable[MessageBrief]) -> set[int]:
+    return {id_ for message in messages for id_ in message.around if id_ is not None}
 
 
 def _chunk_id(ref: Ref) -> int:
@@ -126,24 +129,20 @@ def _asks(record: Record) -> bool:
     return not isinstance(record, SourceChunk) and ranking.ends_as_question(record.text)
 
 
-def _context(
-    rows: Sequence[Ref],
-    said: Mapping[int, MessageBrief],
-    around: Mapping[int, Sequence[int | None]],
-    put: Collection[int],
-) -> np.ndarray:
-    """As `ranking.Pool.context`, of the turns `around` the messages that were `said`.
+def _context(rows: Sequence[Ref], said: Mapping[int, MessageBrief]) -> np.ndarray:
+    """As `ranking.Pool.context`, of the turns around the messages that were `said`.
 
-    What was `put` to Oboete is context to its replies only.
+    What was put to Oboete is context to its replies only.
     """
     place = {ref: index for index, ref in enumerate(rows)}
     context = np.full((len(rows), CONTEXT_COLUMNS), -1, dtype=np.int64)
-    for id_, ids in around.items():
+    put = {id_ for id_, message in said.items() if _put_to_oboete(message)}
+    for id_, message in said.items():
         row = place[Ref(Kind.MESSAGE, id_)]
-        for column, other in enumerate(ids):
-            if other is None or other not in said or not _together(said[id_], said[other]):
+        for column, other in enumerate(message.around):
+            if other is None or other not in said or not _together(message, said[other]):
                 continue
-            if other not in put or said[id_].author is None:
+            if other not in put or message.author is None:
                 context[row, column] = place[Ref(Kind.MESSAGE, other)]
     for row, ref in enumerate(rows):
         if ref.kind is Kind.PASSAGE:
@@ -151,13 +150,12 @@ def _context(
     return context
 
 
-def _put_to_oboete(session: Session, said: Mapping[int, MessageBrief]) -> set[int]:
-    """The questions that Oboete answered: what people say next is no answer to them.
+def _put_to_oboete(message: MessageBrief) -> bool:
+    """True for a question that Oboete answered: what people say next is no answer to it.
 
     `asks`, because few people end "what is the pass phrase" as `ranking.ends_as_question` wants.
     """
-    people = [id_ for id_, message in said.items() if message.author is not None]
-    return {id_ for id_ in traces.answered(session, people) if asks(said[id_].text)}
+    return message.answered and message.author is not None and asks(message.text)
 
 
 def _together(message: MessageBrief, other: MessageBrief) -> bool:
@@ -235,11 +233,10 @@ def _vectors(
         for record, row in rows.items()
         if Ref.from_key(record[1]).kind is not Kind.CHUNK
     }
-    stored = embeddings.of_records(session, model, wanted)
-    if stored:
+    keys, vectors = embeddings.of_records(session, model, wanted)
+    if keys:
         row_of = {key: row for (_, key), row in wanted.items()}
-        found = model.calibration.center(np.stack(list(stored.values())))
-        result[[row_of[key] for key in stored]] = found
+        result[[row_of[key] for key in keys]] = model.calibration.center(vectors)
     return result
 
 

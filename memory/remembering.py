@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlmodel import Session
 
 from memory import reconcile, records
@@ -133,12 +132,8 @@ class Remembering:
         audience_id = audiences.ensure_id(session, new.audience)
         ids = facts.maybe_same_subject(session, new.subject, new.speaker, new.audience)
         records_known = [(audience_id, Ref(Kind.FACT, id_).key) for id_ in ids]
-        stored = embeddings.of_records(session, model, records_known)
-        if not stored:
-            return []
-        keys = list(stored)
-        centred = model.calibration.center(np.stack([stored[key] for key in keys]))
-        cosines = centred @ model.calibration.center(embedded[None, :])[0]
+        keys, vectors = embeddings.of_records(session, model, records_known)
+        cosines = model.calibration.center(vectors) @ model.calibration.center(embedded[None, :])[0]
         scores = model.calibration.standardize(cosines)
         ranked = sorted(zip(keys, scores.tolist(), strict=True), key=lambda item: -item[1])
         near = {

@@ -186,7 +186,7 @@ def _hits(
     session: Session, gathered: Gathered, ranked: ranking.Ranking, k: int, readable: Readable
 ) -> list[Hit]:
     chosen = ranking.balance(ranked, gathered.pool.kinds[ranked.rows], k, RELEVANT).tolist()
-    rows = [_spoken_for(int(ranked.rows[at]), gathered) for at in chosen]
+    rows = _spoken_for(ranked.rows[chosen].tolist(), gathered.pool)
     shown = [gathered.refs[row] for row in rows]
     known = facts.get(session, [r.id for r in shown if r.kind is Kind.FACT], readable)
     said = messages.get(session, [r.id for r in shown if r.kind is Kind.MESSAGE], readable)
@@ -214,13 +214,14 @@ def _hits(
     return hits
 
 
-def _spoken_for(row: int, gathered: Gathered) -> int:
-    """The row of the fact that says the same as a message, where one was found; else the row."""
-    pool = gathered.pool
-    if pool.kinds[row] != Kind.MESSAGE:
-        return row
-    same = np.flatnonzero((pool.groups == pool.groups[row]) & (pool.kinds == Kind.FACT))
-    return int(same[0]) if len(same) else row
+def _spoken_for(rows: Sequence[int], pool: ranking.Pool) -> list[int]:
+    """Instead of a message the row of the fact that says the same, where one was found."""
+    facts_at = np.flatnonzero(pool.kinds == Kind.FACT)[::-1]
+    fact_of = dict(zip(pool.groups[facts_at].tolist(), facts_at.tolist(), strict=True))
+    return [
+        fact_of.get(int(pool.groups[row]), row) if pool.kinds[row] == Kind.MESSAGE else row
+        for row in rows
+    ]
 
 
 def _said_at(record: Fact | Message | SourceChunk) -> datetime:

@@ -378,11 +378,12 @@ def _take_lineage(
         Ref(Kind[item["kind"].upper()], ids.get(item["kind"], {}).get(item["id"], 0))
         for item in line.get("made_from", [{"kind": "message", "id": 0}])
     ]
-    if lineage.all_left(session, made_from):
-        lineage.add(session, reply_id, made_from)
+    origin = lineage.origin(session, made_from)
+    audience_id = audiences.ensure_id(session, Audience.parse(line["audience"]))
+    if origin.whole:
+        lineage.add(session, reply_id, audience_id, made_from, origin)
         return
     messages.rewrite(session, reply_id, "")
-    audience_id = audiences.ensure_id(session, Audience.parse(line["audience"]))
     records.unindex(session, audience_id, Ref(Kind.MESSAGE, reply_id))
 
 

@@ -111,10 +111,10 @@ def make(session: Session, base_id: int, model: Model) -> Mean | None:
     for start in range(0, len(ids), _SLICE):
         chunk_ids = [id_ for id_ in ids[start : start + _SLICE] if id_ is not None]
         keys = [ref.key for _, ref in texts.passages_of(session, chunk_ids)]
-        found = embeddings.of_records(session, model, [(audience_id, key) for key in keys])
-        if found:
-            total += np.sum(np.stack(list(found.values())), axis=0, dtype=np.float64)
-            count += len(found)
+        wanted = [(audience_id, key) for key in keys]
+        found, vectors = embeddings.of_records(session, model, wanted)
+        total += np.sum(vectors, axis=0, dtype=np.float64)
+        count += len(found)
     return Mean((total / count).astype(np.float32), count) if count else None
 
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import TextualSelect, select, text
 from sqlmodel import Session, col
 
 from memory.store import audiences, lineage
 from memory.store.statements import numbers
-from memory.tables import EvidenceRow, FactRow, MessageRow
+from memory.tables import EvidenceRow, FactRow
+from memory.tables.base import UtcDateTime
+
+SESSION_GAP = timedelta(hours=6)
+"""Turns further apart than this are not read together: another day, another topic."""
 
 
 class FactBrief(NamedTuple):
@@ -42,6 +46,11 @@ class MessageBrief(NamedTuple):
     author: str | None
     author_name: str
     sent_at: datetime
+    answered: bool
+    """Whether Oboete answered it."""
+    around: tuple[int | None, ...]
+    """Ids of the turns at -2, -1, +1 and +2, None where the conversation ends; empty where not
+    asked for. They share the message's place; a reply among them may be closed still."""
 
 
 def facts(
@@ -59,16 +68,27 @@ def facts(
 
 
 def messages(
-    session: Session, ids: Collection[int], audience_ids: Collection[int]
+    session: Session,
+    ids: Collection[int],
+    audience_ids: Collection[int],
+    *,
+    with_around: bool = False,
 ) -> dict[int, MessageBrief]:
     """Those of the messages that are in the audiences with all they were made from, by id."""
     if not ids:
         return {}
     here = {"ids": list(ids), "audiences": list(audience_ids)}
-    rows = session.connection().execute(_MESSAGES, here).all()
+    statement = _MESSAGES_WITH_AROUND if with_around else _MESSAGES
+    rows = session.connection().execute(statement, here).all()
     replies = [row.id for row in rows if row.author is None]
     closed = lineage.closed(session, replies, audience_ids)
-    return {row.id: MessageBrief(*row[1:]) for row in rows if row.id not in closed}
+    briefs = {}
+    for id_, audience_id, words, author, name, sent_at, answered, *around in rows:
+        if id_ not in closed:
+            briefs[id_] = MessageBrief(
+                audience_id, words, author, name, sent_at, bool(answered), tuple(around)
+            )
+    return briefs
 
 
 # Built once: assembling a statement takes longer than running it.
@@ -88,14 +108,36 @@ _FACTS = select(
 _SOURCES = select(col(EvidenceRow.fact_id), col(EvidenceRow.message_id)).where(
     col(EvidenceRow.fact_id).in_(numbers("ids"))
 )
-_MESSAGES = select(
-    col(MessageRow.id),
-    col(MessageRow.audience_id),
-    col(MessageRow.text),
-    col(MessageRow.author),
-    col(MessageRow.author_name),
-    col(MessageRow.sent_at),
-).where(
-    col(MessageRow.id).in_(numbers("ids")),
-    audiences.of_known_row(MessageRow.audience_id).in_(numbers("audiences")),
+
+_BEFORE = """(SELECT o.id FROM message o WHERE o.audience_id = m.audience_id
+  AND o.conversation = m.conversation AND o.findable AND o.text != ''
+  AND (o.sent_at, o.id) < (m.sent_at, m.id)
+  ORDER BY o.sent_at DESC, o.id DESC LIMIT 1 OFFSET {})"""
+_AFTER = """(SELECT o.id FROM message o WHERE o.audience_id = m.audience_id
+  AND o.conversation = m.conversation AND o.findable AND o.text != ''
+  AND (o.sent_at, o.id) > (m.sent_at, m.id)
+  ORDER BY o.sent_at, o.id LIMIT 1 OFFSET {})"""
+
+
+def _messages(*around: str) -> TextualSelect:
+    """Messages by id, with the turns `around` them."""
+    columns = [
+        *(
+            f"m.{name}"
+            for name in ("id", "audience_id", "text", "author", "author_name", "sent_at")
+        ),
+        "EXISTS (SELECT 1 FROM trace t WHERE t.message_id = m.id) AS answered",
+        *around,
+    ]
+    # the sum: see `audiences.of_known_row`
+    where = "m.id IN :ids AND m.audience_id + 0 IN :audiences"
+    query = f"SELECT {', '.join(columns)} FROM message m WHERE {where}"  # noqa: S608 - constants
+    return (
+        text(query).bindparams(numbers("ids"), numbers("audiences")).columns(sent_at=UtcDateTime())
+    )
+
+
+_MESSAGES = _messages()
+_MESSAGES_WITH_AROUND = _messages(
+    _BEFORE.format(1), _BEFORE.format(0), _AFTER.format(0), _AFTER.format(1)
 )

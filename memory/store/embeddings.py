@@ -229,18 +229,21 @@ def load(session: Session, audience_id: int, model: Model) -> tuple[np.ndarray, 
 
 def of_records(
     session: Session, model: Model, records: Iterable[tuple[int, int]]
-) -> dict[int, Vector]:
-    """The vectors of some records, given as (audience id, key), by key."""
-    asked = {"records": json.dumps(list(records)), "model": model.id}
+) -> tuple[list[int], Vectors]:
+    """The keys of those of the records, given as (audience id, key), that have a vector, and the
+    vectors, float32 (n, d), read-only.
+    """
+    asked = {"records": json.dumps(list(records)), "model": model.id, "bytes": 4 * model.dimension}
     rows = session.connection().execute(_OF_RECORDS, asked).all()
-    return {owner: np.frombuffer(vector, dtype=np.float32) for owner, vector in rows}
+    vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype=np.float32)
+    return [owner for owner, _ in rows], vectors.reshape(len(rows), model.dimension)
 
 
 # One look-up per record, in as many places as they are: SQLite scans for `(a, b) IN (...)`.
 _OF_RECORDS = text(
     "SELECT e.owner, e.vector FROM json_each(:records) AS r CROSS JOIN embedding AS e"
     " ON e.audience_id = json_extract(r.value, '$[0]') AND e.model_id = :model"
-    " AND e.owner = json_extract(r.value, '$[1]')"
+    " AND e.owner = json_extract(r.value, '$[1]') AND length(e.vector) = :bytes"
 )
 
 

@@ -8,9 +8,9 @@ when it is stored, because every search asks for them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlmodel import Session, col
 
 from memory.store import audiences
@@ -25,16 +25,45 @@ _ROWS: tuple[tuple[Kind, Any], ...] = (
 )
 
 
-def add(session: Session, reply_id: int, sources: Iterable[Ref]) -> None:
-    """Note what a reply was made from. Once more for the same reply, nothing new is noted."""
+class Origin(NamedTuple):
+    """Where something made from records comes from."""
+
+    places: frozenset[int]
+    """Ids of the places of the records, and of all that they were made from."""
+    whole: bool
+    """True while each of the records is still there, with words in it."""
+
+
+def origin(session: Session, refs: Collection[Ref]) -> Origin:
+    """What the records are now."""
+    connection = session.connection()
+    found: set[int] = set()
+    whole = True
+    for kind, _ in _ROWS:
+        ids = {ref.id for ref in refs if ref.kind is kind}
+        if ids:
+            rows = connection.execute(_RECORDS[kind], {"ids": list(ids)}).all()
+            found.update(place for place, _ in rows)
+            whole = whole and sum(left for _, left in rows) == len(ids)
+    replies = [ref.key for ref in refs if ref.kind is Kind.MESSAGE]
+    if replies:
+        found.update(connection.execute(_BEHIND, {"keys": replies}).scalars())
+    return Origin(frozenset(found), whole)
+
+
+def add(
+    session: Session, reply_id: int, audience_id: int, sources: Iterable[Ref], origin: Origin
+) -> None:
+    """Note what a reply in a place was made from. Once more for the same reply, nothing new is
+    noted.
+    """
     reply = Ref(Kind.MESSAGE, reply_id)
     made_from = set(sources) - {reply}
     connection = session.connection()
-    own = connection.execute(_PLACES[Kind.MESSAGE], {"ids": [reply_id]}).scalar()
-    behind = _places(session, made_from) - {own}
     if made_from:
         rows = [{"derived": reply.key, "source": ref.key} for ref in sorted(made_from)]
         connection.execute(_ADD_SOURCE, rows)
+    behind = origin.places - {audience_id}
     if behind:
         rows = [{"derived": reply.key, "audience_id": id_} for id_ in sorted(behind)]
         connection.execute(_ADD_PLACE, rows)
@@ -57,17 +86,7 @@ def closed(
 
 def places(session: Session, refs: Collection[Ref]) -> Readable:
     """The places of the records, and of all that they were made from."""
-    return Readable(frozenset(audiences.names(session, _places(session, refs)).values()))
-
-
-def all_left(session: Session, refs: Collection[Ref]) -> bool:
-    """True while each of the records is still there, with words in it."""
-    connection = session.connection()
-    for kind, _ in _ROWS:
-        ids = {ref.id for ref in refs if ref.kind is kind}
-        if ids and connection.execute(_LEFT[kind], {"ids": list(ids)}).scalar_one() < len(ids):
-            return False
-    return True
+    return Readable(frozenset(audiences.names(session, origin(session, refs).places).values()))
 
 
 def sources(session: Session, reply_id: int) -> list[Ref]:
@@ -79,26 +98,9 @@ def sources(session: Session, reply_id: int) -> list[Ref]:
     return [Ref.from_key(key) for key in sorted(keys)]
 
 
-def _places(session: Session, refs: Collection[Ref]) -> set[int]:
-    connection = session.connection()
-    found: set[int] = set()
-    for kind, _ in _ROWS:
-        ids = [ref.id for ref in refs if ref.kind is kind]
-        if ids:
-            found.update(connection.execute(_PLACES[kind], {"ids": ids}).scalars())
-    replies = [ref.key for ref in refs if ref.kind is Kind.MESSAGE]
-    if replies:
-        found.update(connection.execute(_BEHIND, {"keys": replies}).scalars())
-    return found
-
-
 # Built once: assembling a statement takes longer than running it.
-_PLACES = {
-    kind: select(table.audience_id).where(table.id.in_(numbers("ids"))).distinct()
-    for kind, table in _ROWS
-}
-_LEFT = {
-    kind: select(func.count()).where(table.id.in_(numbers("ids")), table.text != "")
+_RECORDS = {
+    kind: select(table.audience_id, table.text != "").where(table.id.in_(numbers("ids")))
     for kind, table in _ROWS
 }
 _BEHIND = (

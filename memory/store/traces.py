@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,8 @@ from typing import Any
 from sqlalchemy import delete, insert, update
 from sqlmodel import Session, col, select
 
-from memory.store import audiences, lineage
+from memory.store import audiences
 from memory.store.facts import LARGEST_ID
-from memory.store.statements import numbers
 from memory.tables import LineagePlaceRow, LineageRow, TraceRow
 from memory.types import Audience, Kind, Person, Readable, Ref
 
@@ -20,7 +19,6 @@ WORDS = frozenset({"query", "searches"})
 """The steps that hold words of the conversation."""
 
 _ADD = insert(TraceRow).returning(col(TraceRow.id))
-_ANSWERED = select(col(TraceRow.message_id)).where(col(TraceRow.message_id).in_(numbers("ids")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +42,9 @@ def add(
     message_id: int | None,
     reply_id: int | None,
     steps: Mapping[str, Any],
-    sources: Iterable[Ref],
     now: datetime,
 ) -> int:
-    """Store a trace, and the reply's lineage. Gives the trace's id."""
+    """Store a trace; gives its id."""
     row = {
         "audience_id": audiences.ensure_id(session, audience),
         "asker": str(asker),
@@ -58,8 +55,6 @@ def add(
     }
     trace_id = session.connection().execute(_ADD, row).scalar_one()
     assert trace_id is not None
-    if reply_id is not None:
-        lineage.add(session, reply_id, sources)
     return trace_id
 
 
@@ -104,14 +99,6 @@ def derived_from(session: Session, sources: Iterable[Ref]) -> list[int]:
     keys = {ref.key for ref in sources}
     rows = session.exec(select(LineageRow.derived).where(col(LineageRow.source).in_(keys)))
     return sorted({Ref.from_key(key).id for key in rows})
-
-
-def answered(session: Session, message_ids: Collection[int]) -> set[int]:
-    """Those of the messages that Oboete answered."""
-    if not message_ids:
-        return set()
-    found = session.connection().execute(_ANSWERED, {"ids": list(message_ids)}).scalars()
-    return {id_ for id_ in found if id_ is not None}
 
 
 def remove_for(session: Session, message_ids: Iterable[int]) -> None:

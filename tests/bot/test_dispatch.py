@@ -133,6 +133,24 @@ async def test_an_event_is_answered_and_its_words_leave_the_inbox(
         await settled(dispatcher)
     assert platform.delivered == [("I live in Osaka.", "Remembered: I live in Osaka.")]
     assert outcomes(desk) == {"d1": "answered"}
+
+
+async def test_what_ends_while_it_is_counted_is_not_waited_for(
+    desk: Desk, dispatcher: Dispatcher, platform: FakePlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = dispatcher.depth
+
+    async def slow_to_tell() -> int:
+        found = await real()
+        while await real():
+            await asyncio.sleep(0)
+        return found
+
+    monkeypatch.setattr(dispatcher, "depth", slow_to_tell)
+    async with running(dispatcher, platform):
+        await commit(dispatcher, "d1", "I live in Osaka.")
+        await settled(dispatcher)
+    assert outcomes(desk) == {"d1": "answered"}
     assert desk.mind.database.inline("SELECT payload FROM inbox") in ([(None,)], [("null",)])
     found = await desk.mind.memory.find_message(TARO_DM, "sent-1")
     assert found is not None
