@@ -16,6 +16,7 @@ import discord
 
 from adapters.discord_texts import say
 from bot.messages import Surface
+from bot.ports import Privacy
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
 
@@ -124,15 +125,17 @@ class Audiences:
         *,
         is_live: Callable[[], bool],
         members_known: bool,
+        privacy: Privacy,
         clock: Clock,
     ) -> None:
         self._client = client
+        self._privacy = privacy
         self._is_live = is_live
         self._members_known = members_known
         self._clock = clock
         self._in_thread: dict[tuple[int, int], tuple[bool, datetime]] = {}
 
-    def of_channel(
+    async def of_channel(
         self, guild_id: int, channel_id: int, channel: GuildChannel | discord.Thread | None
     ) -> Where:
         """The place that a channel or thread of a guild belongs to."""
@@ -144,9 +147,14 @@ class Audiences:
             return Where.alone(Surface.UNKNOWN, here)
         public = not private_thread and is_public(channel)
         surface = Surface.PUBLIC if public else Surface.PRIVATE
-        if not self._is_live() or self._strangers_may_read(channel):
+        if not self._is_live():
             return Where.alone(surface, here)
-        return Where(surface, here, Readable(public_places(channel.guild) | {here}))
+        everywhere = public_places(channel.guild)
+        await self._privacy.opened(everywhere)
+        itself = frozenset({here}) if public else await self._privacy.closed([here])
+        if self._strangers_may_read(channel):
+            return Where(surface, here, Readable(itself))
+        return Where(surface, here, Readable(everywhere | itself))
 
     async def of_person(self, user_id: int, guild: discord.Guild | None) -> Readable:
         """What a reply that only this user sees may draw on: their DM, and what they can read
@@ -198,7 +206,9 @@ class Audiences:
                 continue
             if await self._is_in_thread(thread, user_id):
                 own.add(place(guild.id, thread.id))
-        return public_places(guild) | own
+        public = public_places(guild)
+        await self._privacy.opened(public)
+        return await self._privacy.closed(own - public) | public
 
     async def _is_in_thread(self, thread: discord.Thread, user_id: int) -> bool:
         key = (thread.id, user_id)

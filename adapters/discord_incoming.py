@@ -120,7 +120,7 @@ class Incoming:
     async def readable_in(self, guild_id: int, channel_id: int) -> Readable:
         """What an answer that everybody in a channel or thread sees may draw on now."""
         channel = await self._channel(self._client.get_guild(guild_id), channel_id)
-        return self._audiences.of_channel(guild_id, channel_id, channel).readable
+        return (await self._audiences.of_channel(guild_id, channel_id, channel)).readable
 
     async def _for_asker_alone(
         self,
@@ -155,7 +155,7 @@ class Incoming:
         self, body: dict[str, Any], guild_id: int | None, channel: Channel | None
     ) -> Where:
         if guild_id is not None:
-            where = self._audiences.of_channel(guild_id, int(body["channel"]), channel)
+            where = await self._audiences.of_channel(guild_id, int(body["channel"]), channel)
             known = Audience(PLATFORM, str(guild_id), body.get("place", where.audience.name))
             # a thread that is gone meanwhile does not tell its channel any more
             return where if where.audience == known else Where.alone(Surface.UNKNOWN, known)

@@ -41,7 +41,7 @@ from adapters.discord_setup import Guilds, ask_for_missing_intents, sync_command
 from adapters.discord_state import Hooks, KeyValue, Ledger, Rules
 from bot.errors import PlatformUnavailable
 from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream, Said
-from bot.ports import Inbox
+from bot.ports import Inbox, Privacy
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
 
@@ -76,6 +76,7 @@ class DiscordPlatform:
         *,
         inbox: Inbox,
         keep: KeyValue,
+        privacy: Privacy,
         ledger: Ledger,
         rules: Rules,
         commands: Sequence[CommandSpec],
@@ -87,6 +88,7 @@ class DiscordPlatform:
         self._token = token
         self._inbox = inbox
         self._keep = keep
+        self._privacy = privacy
         self._ledger = ledger
         self._rules = rules
         self._commands = tuple(commands)
@@ -299,7 +301,11 @@ class DiscordPlatform:
             guild_timeout=self._connection.guild_timeout,
         )
         self._audiences = Audiences(
-            self.client, is_live=self._live.is_set, members_known=members, clock=self._clock
+            self.client,
+            is_live=self._live.is_set,
+            members_known=members,
+            privacy=self._privacy,
+            clock=self._clock,
         )
         self._incoming = Incoming(
             self.client,

@@ -17,6 +17,7 @@ from adapters.slack_calls import SlackCalls, SlackRefused
 from adapters.slack_events import PLATFORM, SLACKBOT
 from bot.errors import PlatformRefused, PlatformUnavailable
 from bot.messages import Surface
+from bot.ports import Privacy
 from memory.ports import Clock
 from memory.types import Audience, Readable
 
@@ -25,6 +26,8 @@ CACHE_FOR = timedelta(minutes=5)
 
 PEOPLE = ("U", "W")
 """How the ids of people begin; those of channels do not."""
+
+_PRIVATE = (Surface.PRIVATE, Surface.GROUP_DM)
 
 NOTHING: frozenset[Audience] = frozenset()
 
@@ -71,9 +74,10 @@ class SlackPlace:
 class SlackDirectory:
     """Users, places and readable sets of one workspace. Safe to use from several tasks."""
 
-    def __init__(self, calls: SlackCalls, tenant: str, clock: Clock) -> None:
+    def __init__(self, calls: SlackCalls, tenant: str, privacy: Privacy, clock: Clock) -> None:
         self._calls = calls
         self._tenant = tenant
+        self._privacy = privacy
         self._cache = _Cache(clock)
 
     @property
@@ -114,12 +118,14 @@ class SlackDirectory:
     async def readable_in(self, channel: str) -> Readable:
         """What everybody who can read the channel can read."""
         place = await self.place(channel)
-        itself = self.audience(channel)
+        itself = frozenset({self.audience(channel)})
+        if place.surface in _PRIVATE:
+            itself = await self._privacy.closed(itself)
         if place.surface is Surface.UNKNOWN or place.is_shared:
-            return Readable.of(itself)
+            return Readable(itself)
         if not await self._or_less(False, lambda: self._all_read_public(channel)):
-            return Readable.of(itself)
-        return Readable(await self._public() | {itself})
+            return Readable(itself)
+        return Readable(await self._public() | itself)
 
     async def readable_for(self, place: str) -> Readable:
         """What everybody who reads the place can read; of a DM, what its person can."""
@@ -190,7 +196,13 @@ class SlackDirectory:
 
     async def _read_place(self, channel: str) -> SlackPlace:
         answer = await self._calls.read("conversations.info", channel=channel)
-        return place_of(answer.get("channel") or {"id": channel})
+        place = place_of(answer.get("channel") or {"id": channel})
+        # whatever is done with it, its surface is asked for first
+        if place.surface is Surface.PUBLIC:
+            await self._privacy.opened([self.audience(channel)])
+        elif place.surface in _PRIVATE:
+            await self._privacy.closed([self.audience(channel)])
+        return place
 
     async def _open_dm(self, user_id: str) -> str:
         answer = await self._calls.write("conversations.open", users=user_id)
@@ -207,18 +219,25 @@ class SlackDirectory:
 
     async def _read_public(self) -> frozenset[Audience]:
         pages = self._calls.pages("conversations.list", "channels", types="public_channel")
-        return frozenset(
+        public = frozenset(
             [self.audience(channel["id"]) async for channel in pages if not _hidden(channel)]
         )
+        await self._privacy.opened(public)
+        return public
 
     async def _joined(self, user_id: str) -> frozenset[Audience]:
         """Channels and group DMs the person is in, among those that the bot can see."""
         return await self._cache.get(("joined", user_id), lambda: self._read_joined(user_id))
 
     async def _read_joined(self, user_id: str) -> frozenset[Audience]:
+        places: defaultdict[Surface, set[Audience]] = defaultdict(set)
         kinds = "public_channel,private_channel,mpim"
         pages = self._calls.pages("users.conversations", "channels", user=user_id, types=kinds)
-        return frozenset([self.audience(channel["id"]) async for channel in pages])
+        async for channel in pages:
+            places[place_of(channel).surface].add(self.audience(channel["id"]))
+        await self._privacy.opened(places[Surface.PUBLIC])
+        private = frozenset().union(*(places[surface] for surface in _PRIVATE))
+        return (await self._privacy.closed(private)).union(*places.values())
 
     async def _all_read_public(self, channel: str) -> bool:
         members = await self._cache.get(("members", channel), lambda: self._members(channel))

@@ -34,7 +34,7 @@ from adapters.slack_texts import say
 from adapters.slack_threads import SlackThreads
 from bot.errors import PlatformUnavailable
 from bot.messages import Attachment, InboxEvent, IncomingMessage, ReplyStream, Said, Surface
-from bot.ports import Inbox
+from bot.ports import Inbox, Privacy
 from memory.ports import Clock
 from memory.types import Audience, Person, Readable
 
@@ -97,6 +97,7 @@ class SlackPlatform:
         clock: Clock,
         redact: Redact,
         *,
+        privacy: Privacy,
         listens: Callable[[Audience], bool] = _nowhere,
         collects: Callable[[Audience], bool] = _nowhere,
         followed: Callable[[], Awaitable[Sequence[Followed]]] = _nothing_followed,
@@ -109,6 +110,7 @@ class SlackPlatform:
         self._inbox = inbox
         self._clock = clock
         self._redact = redact
+        self._privacy = privacy
         self._listens = listens
         self._collects = collects
         self._followed = followed
@@ -264,7 +266,7 @@ class SlackPlatform:
         )
 
     def _build(self, me: SlackIdentity) -> _Parts:
-        directory = SlackDirectory(self._calls, me.tenant, self._clock)
+        directory = SlackDirectory(self._calls, me.tenant, self._privacy, self._clock)
         threads = SlackThreads(self._calls, directory, me, self._redact)
         incoming = SlackIncoming(
             me,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from bot.messages import InboxEvent, IncomingMessage, ReplyStream, Turn
-from memory.types import Readable
+from memory.types import Audience, Readable
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -53,6 +53,24 @@ class ChatModel(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Privacy(Protocol):
+    """Told of what is private and what is public, whenever that is looked at, so that a place
+    that becomes public does not widen what was said in it before.
+    """
+
+    async def opened(self, public: Collection[Audience]) -> None:
+        """These places are public: from now on, what was said in them while they were private is
+        not theirs any more. Told before anything of them is read.
+        """
+        ...
+
+    async def closed(self, private: Collection[Audience]) -> frozenset[Audience]:
+        """These places are private: gives them with their earlier private times, all of which
+        those may read who can read the place now.
+        """
+        ...
 
 
 class Inbox(Protocol):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
 from sqlmodel import Session
 
 from memory.ports import Clock
-from memory.store import access_tokens, locks, places, reminders
+from memory.store import access_tokens, locks, places, private_times, reminders
 from memory.store.database import Database
 from memory.store.places import Place, Preferences, Standing
 from memory.types import Audience, Person, Readable
@@ -23,12 +25,15 @@ class Directory:
         self._database = database
         self._clock = clock
         self._listening: set[Audience] = set()
+        self._private: set[Audience] = set()
+        self._ended: defaultdict[Audience, set[Audience]] = defaultdict(set)
         self._locked: set[tuple[str, str]] = set()
 
     async def place(self, audience: Audience) -> Place:
         return await self._database.read(lambda s: places.place(s, audience))
 
     async def set_place(self, audience: Audience, chosen: Place) -> None:
+        await (self.opened if chosen.public else self.closed)([audience])
         await self._database.write(lambda s: places.set_place(s, audience, chosen))
         self._note(audience, chosen)
 
@@ -69,6 +74,27 @@ class Directory:
     async def set_preferences(self, person: Person, chosen: Preferences) -> None:
         await self._database.write(lambda s: places.set_preferences(s, person, chosen))
 
+    async def opened(self, public: Collection[Audience]) -> None:
+        """See `bot.ports.Privacy.opened`."""
+        for place in sorted(self._private.intersection(public)):
+            ended = await self._database.write(lambda s: private_times.end(s, place))  # noqa: B023
+            if ended is not None:
+                self._ended[place].add(ended)
+            self._private.discard(place)
+
+    async def closed(self, private: Collection[Audience]) -> frozenset[Audience]:
+        """See `bot.ports.Privacy.closed`."""
+        new = sorted(set(private) - self._private)
+        if new:
+            await self._database.write(lambda s: private_times.note(s, new))
+            self._private.update(new)
+        return self._with_ended(private)
+
+    def _with_ended(self, readable: Collection[Audience]) -> frozenset[Audience]:
+        """The places, and of those that are private now their earlier private times."""
+        private = self._private.intersection(readable)
+        return frozenset(readable).union(*(self._ended.get(place, ()) for place in private))
+
     async def join(self, audience: Audience, person: Person) -> None:
         """Note that the person is in a private place of the console."""
         await self._database.write(lambda s: places.join(s, audience, person))
@@ -79,20 +105,20 @@ class Directory:
         For platforms whose membership is kept here (the console); others ask their servers.
         """
 
-        def find(session: Session) -> Readable:
+        def find(session: Session) -> tuple[list[Audience], list[Audience]]:
             public = places.public_places(session, person.platform, person.tenant)
-            return Readable(frozenset([dm, *public, *places.joined(session, person)]))
+            return public, places.joined(session, person)
 
-        return await self._database.read(find)
+        public, joined = await self._database.read(find)
+        return Readable(frozenset([dm, *public]) | self._with_ended(joined))
 
     async def readable_in(self, channel: Audience) -> Readable:
         """The tenant's public places, and the channel itself."""
 
-        def find(session: Session) -> Readable:
-            public = places.public_places(session, channel.platform, channel.tenant)
-            return Readable(frozenset([channel, *public]))
-
-        return await self._database.read(find)
+        public = await self._database.read(
+            lambda s: places.public_places(s, channel.platform, channel.tenant)
+        )
+        return Readable(frozenset(public) | self._with_ended([channel]))
 
     async def get(self, key: str) -> str | None:
         """A value that the installation keeps for itself."""
@@ -113,6 +139,10 @@ class Directory:
         """Read what must be known at once."""
         self._listening = set(await self._database.read(places.listening_places))
         self._locked = set(await self._database.read(locks.locked))
+        self._private = set(await self._database.read(private_times.noted))
+        self._ended.clear()
+        for ended in await self._database.read(private_times.ended):
+            self._ended[ended.now].add(ended)
 
     async def lock_tenant(self, platform: str, tenant: str, since: datetime) -> None:
         """Oboete was uninstalled there: nothing is read of its places any more, until it is

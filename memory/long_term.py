@@ -154,15 +154,16 @@ class LongTermMemory:
         return heard
 
     def _store(self, session: Session, message: NewMessage, *, findable: bool) -> Heard | None:
-        place, id_ = message.audience, message.platform_id
-        revision = self._ledger.digest(place, id_, message.revision)
-        if tombstones.exists(session, revision, self._ledger.whole(place, id_)):
+        where, id_ = message.audience, message.platform_id
+        revision = self._ledger.digest(where, id_, message.revision)
+        if tombstones.exists(session, revision, self._ledger.whole(where, id_)):
             return None
         now = self._clock()
         stored, change = messages.put(session, message, now, findable=findable)
         if change is Change.UNCHANGED:
             return Heard(stored, change)
-        audience_id, ref = audiences.ensure_id(session, place), Ref(Kind.MESSAGE, stored.id)
+        audience_id = audiences.ensure_id(session, stored.audience)
+        ref = Ref(Kind.MESSAGE, stored.id)
         if change is Change.NEW:
             words = texts.of_message(stored, findable=findable)
             if words is not None:
@@ -429,15 +430,19 @@ class LongTermMemory:
         if not actor.administers(audience.platform, audience.tenant):
             raise NotPermitted
         total = Receipt()
-        while True:
-            part = await self._forget(
+        times = await self._database.read(lambda s: audiences.at_any_time(s, audience))
+        for each in sorted({audience, *times.values()}):
+            while part := await self._forget(
                 lambda s: forgetting.forget_part_of_place(
-                    s, audience, self._ledger, self._clock(), PLACE_BATCH
+                    s,
+                    each,  # noqa: B023
+                    self._ledger,
+                    self._clock(),
+                    PLACE_BATCH,
                 )
-            )
-            if part is None:
-                return total
-            total.add(part)
+            ):
+                total.add(part)
+        return total
 
     async def source_deleted(self, audience: Audience, platform_id: str) -> Receipt | None:
         """The platform says that a message is gone; None when it was not stored."""

@@ -16,7 +16,16 @@ from sqlmodel import Session, col, select
 
 from memory import records
 from memory.errors import MemoryFault
-from memory.store import audiences, facts, lineage, messages, places, texts, tombstones
+from memory.store import (
+    audiences,
+    facts,
+    lineage,
+    messages,
+    places,
+    private_times,
+    texts,
+    tombstones,
+)
 from memory.store.messages import Change
 from memory.store.tombstones import Ledger
 from memory.tables import AudienceRow, FactRow, MessageRow, PersonRow, PlaceRow
@@ -105,6 +114,8 @@ class _Ids:
 
 def lines(session: Session, platform: str, tenant: str, now: datetime) -> Iterator[Line]:
     """A header, then places, people, messages and facts, each in the order of their ids."""
+    prefix = f"{platform}:{tenant}:"
+    private = map(str, private_times.noted(session))
     yield {
         "type": "header",
         "format": FORMAT,
@@ -112,8 +123,8 @@ def lines(session: Session, platform: str, tenant: str, now: datetime) -> Iterat
         "platform": platform,
         "tenant": tenant,
         "exported_at": _instant(now),
+        "private": [place for place in private if place.startswith(prefix)],
     }
-    prefix = f"{platform}:{tenant}:"
     yield from _settings(session, prefix)
     here = Readable(
         frozenset(
@@ -228,6 +239,7 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
         raise BadExport("The file is empty.")
     _expect_header(header)
     prefix = f"{header['platform']}:{header['tenant']}:"
+    private_times.note(session, _private(header, prefix))
     done, ids = Imported(), _Ids()
     superseded: list[tuple[int, int]] = []
     replies: list[tuple[int, int, Line]] = []
@@ -271,6 +283,18 @@ def _expect(line: Line, number: int, prefix: str) -> None:
 def _expect_field(line: Mapping[str, Any], name: str, kind: Any, number: int) -> None:
     if name not in line or not isinstance(line[name], kind):
         raise BadExport(f"Line {number}: {name!r} is missing or of the wrong type")
+
+
+def _private(header: Line, prefix: str) -> list[Audience]:
+    """The places that were private when they were exported."""
+    named = header.get("private", [])
+    try:
+        found = [Audience.parse(place) for place in named]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise BadExport("Line 1: 'private' is no list of places") from error
+    if not all(str(place).startswith(prefix) for place in found):
+        raise BadExport("Line 1 names private places of another tenant")
+    return found
 
 
 def _take_place(session: Session, line: Line) -> None:

@@ -18,6 +18,10 @@ Vectors = npt.NDArray[np.float32]
 """Embeddings stacked by row: float32, shape (n, d), each row L2-normalised."""
 
 
+_ENDED = "~ended~"
+"""Comes before the number of a place's private time."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Address:
     """Three names joined by colons; only the last may contain a colon itself."""
@@ -43,10 +47,39 @@ class _Address:
         return cls(platform, tenant, name)
 
 
+@dataclass(frozen=True, slots=True, order=True)
 class Audience(_Address):
     """The place where something was said: whoever can read that place may hear it again."""
 
-    __slots__ = ()
+    ended: int = 0
+    """Which of the place's private times, from 1, that ended when it became public; 0 for the
+    place as it is now. See `memory.store.private_times`."""
+
+    def __str__(self) -> str:
+        return (
+            f"{_Address.__str__(self)}{_ENDED}{self.ended}"
+            if self.ended
+            else _Address.__str__(self)
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """As written by `str`. Raises ValueError when a part is missing."""
+        place, mark, number = text.rpartition(_ENDED)
+        if not (mark and number.isdecimal()):
+            place, number = text, "0"
+        platform, _, rest = place.partition(":")
+        tenant, _, name = rest.partition(":")
+        return cls(platform, tenant, name, int(number))
+
+    @property
+    def now(self) -> Self:
+        """The place as it is now."""
+        return replace(self, ended=0) if self.ended else self
+
+    def private_time(self, number: int) -> Self:
+        """One of its private times."""
+        return replace(self, ended=number)
 
 
 class Person(_Address):

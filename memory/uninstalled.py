@@ -22,7 +22,7 @@ from memory.embedding import EmbeddingService
 from memory.forgetting import Receipt
 from memory.knowledge import Knowledge
 from memory.ports import Clock
-from memory.store import audiences, inbox, locks, sources, summaries, tombstones
+from memory.store import audiences, inbox, locks, private_times, sources, summaries, tombstones
 from memory.store.database import Database
 from memory.store.locks import Tenant
 from memory.store.tombstones import Ledger
@@ -211,7 +211,7 @@ def _erase_names(session: Session, tenant: Tenant, now: datetime) -> int:
         (PlaceMemberRow, PlaceMemberRow.audience),
         (PlaceRow, PlaceRow.audience),
     )
-    count = 0
+    count = private_times.remove(session, prefix)
     for table, name in named:
         theirs = delete(table).where(col(name).startswith(prefix, autoescape=True))
         count += len(session.execute(theirs.returning(col(name))).all())

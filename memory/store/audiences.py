@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, func, insert, or_, select
 from sqlmodel import Session, col
 
 from memory.store.statements import numbers
@@ -39,7 +39,8 @@ def readable_ids(session: Session, readable: Readable) -> dict[int, Audience]:
 def ensure_id(session: Session, audience: Audience) -> int:
     """The place's id, made now if it is new.
 
-    Looked up once per session: a session is one transaction, and only `remove` takes a place away.
+    Looked up once per session: a session is one transaction, and what moves a name says so to
+    `renamed`.
     """
     known: dict[Audience, int] = session.info.setdefault(_KNOWN, {})
     if audience not in known:
@@ -55,7 +56,27 @@ def ensure_id(session: Session, audience: Audience) -> int:
 def remove(session: Session, audience_id: int) -> None:
     """Delete a place, of which nothing is left."""
     session.connection().execute(_REMOVE, {"id": audience_id})
+    renamed(session)
+
+
+def renamed(session: Session) -> None:
+    """Names of places mean other rows from here on."""
     session.info.pop(_KNOWN, None)
+
+
+def at_any_time(session: Session, place: Audience) -> dict[int, Audience]:
+    """Ids of the place and of its private times that ended, with each; sorted by id.
+
+    For events of the platform, which knows nothing of such times, and for forgetting.
+    """
+    rows = session.connection().execute(_AT_ANY_TIME, name_range(place)).all()
+    return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
+
+
+def name_range(place: Audience) -> dict[str, str]:
+    """The parameters of `is_at_any_time`."""
+    first = str(place.now.private_time(1))[:-1]
+    return {"now": str(place.now), "first": first, "last": first + ":"}
 
 
 def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:
@@ -120,6 +141,13 @@ _UNDER_LOCK = exists().where(
 
 _LOCKED_IDS = select(col(AudienceRow.id)).where(_UNDER_LOCK)
 
+is_at_any_time = or_(
+    col(AudienceRow.name) == bindparam("now"),
+    and_(col(AudienceRow.name) > bindparam("first"), col(AudienceRow.name) < bindparam("last")),
+)
+"""True for the row of a place or of one of its private times, by `name_range`: numbers end where
+the colon comes."""
+
 # Built once: every read begins with one of these, and assembling it takes longer than running it.
 _BY_NAME = (
     select(col(AudienceRow.id), col(AudienceRow.name))
@@ -127,6 +155,11 @@ _BY_NAME = (
     .order_by(col(AudienceRow.id))
 )
 _OPEN_BY_NAME = _BY_NAME.where(or_(~_ANY_LOCK, ~_UNDER_LOCK))
+_AT_ANY_TIME = (
+    select(col(AudienceRow.id), col(AudienceRow.name))
+    .where(is_at_any_time)
+    .order_by(col(AudienceRow.id))
+)
 _REMOVE = delete(AudienceRow).where(col(AudienceRow.id) == bindparam("id"))
 _ADD = insert(AudienceRow).returning(col(AudienceRow.id))
 _BY_ID = select(col(AudienceRow.id), col(AudienceRow.name)).where(

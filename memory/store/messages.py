@@ -36,14 +36,14 @@ def put(
     """Store a message or a later revision of it.
 
     A revision that is not later than the stored one changes nothing: edits win whatever order
-    they arrive in.
+    they arrive in. What was said in a private time of the place stays there.
     """
-    audience_id = audiences.ensure_id(session, message.audience)
-    here = {"audience_id": audience_id, "platform_id": message.platform_id}
-    known = session.connection().execute(_STORED, here).scalar()
+    asked = audiences.name_range(message.audience) | {"platform_id": message.platform_id}
+    known = session.connection().execute(_STORED, asked).first()
     if known is None:
         values = {
-            **here,
+            "audience_id": audiences.ensure_id(session, message.audience),
+            "platform_id": message.platform_id,
             "conversation": message.conversation,
             "role": message.role.value,
             "author": str(message.author) if message.author else None,
@@ -61,31 +61,31 @@ def put(
         }
         added = session.connection().execute(_ADD, values).one()
         return to_message(added, message.audience), Change.NEW
-    row = session.get_one(MessageRow, known)
+    row, place = session.get_one(MessageRow, known.id), Audience.parse(known.name)
     if message.revision <= row.revision:
-        return to_message(row, message.audience), Change.UNCHANGED
+        return to_message(row, place), Change.UNCHANGED
     if message.text == row.text:
         row.revision = message.revision  # an edit between the two that comes late is older
         session.add(row)
         session.flush()
-        return to_message(row, message.audience), Change.UNCHANGED
+        return to_message(row, place), Change.UNCHANGED
     row.text, row.text_key = message.text, text_key(message.text)
     row.revision = message.revision
     row.mentions = _mentions(message)
     session.add(row)
     session.flush()
-    return to_message(row, message.audience), Change.EDITED
+    return to_message(row, place), Change.EDITED
 
 
 def find(session: Session, audience: Audience, platform_id: str) -> Message | None:
-    """The message that the platform knows by this id, in this place."""
-    ids = audiences.readable_ids(session, Readable.of(audience).for_upkeep())
+    """The message that the platform knows by this id, in this place, whenever it was said."""
+    ids = audiences.at_any_time(session, audience)
     row = session.exec(
         select(MessageRow).where(
             col(MessageRow.audience_id).in_(ids), MessageRow.platform_id == platform_id
         )
     ).first()
-    return to_message(row, audience) if row else None
+    return to_message(row, ids[row.audience_id]) if row else None
 
 
 def get(session: Session, ids: Iterable[int], readable: Readable) -> dict[int, Message]:
@@ -314,9 +314,10 @@ def _mentions(message: NewMessage) -> dict[str, str]:
 # Built once: see `memory.store.statements`.
 _message: Table = MessageRow.__table__  # type: ignore[attr-defined]
 _ADD = insert(_message).returning(_message)
-_STORED = core_select(col(MessageRow.id)).where(
-    col(MessageRow.audience_id) == bindparam("audience_id"),
-    col(MessageRow.platform_id) == bindparam("platform_id"),
+_STORED = (
+    core_select(col(MessageRow.id), col(AudienceRow.name))
+    .join(AudienceRow, col(AudienceRow.id) == col(MessageRow.audience_id))
+    .where(col(MessageRow.platform_id) == bindparam("platform_id"), audiences.is_at_any_time)
 )
 _BY_ID = core_select(_message).where(
     _message.c.id.in_(numbers("ids")),

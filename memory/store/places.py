@@ -57,7 +57,7 @@ class Standing(NamedTuple):
 
 def standing(database: Database, audience: Audience, person: Person) -> Standing:
     """What is set for both, read on the event loop's thread (`Database.inline`)."""
-    place = database.inline(_PLACE_BY_KEY, (str(audience),))
+    place = database.inline(_PLACE_BY_KEY, (str(audience.now),))
     chosen = database.inline(_PERSON_BY_KEY, (str(person),))
     here = Place(*map(bool, place[0])) if place else Place()
     if not chosen:
@@ -67,14 +67,14 @@ def standing(database: Database, audience: Audience, person: Person) -> Standing
 
 
 def place(session: Session, audience: Audience) -> Place:
-    row = session.get(PlaceRow, str(audience))
+    row = session.get(PlaceRow, str(audience.now))
     return Place(row.public, row.paused, row.listen, row.greeted) if row else Place()
 
 
 def set_place(session: Session, audience: Audience, chosen: Place) -> None:
     session.merge(
         PlaceRow(
-            audience=str(audience),
+            audience=str(audience.now),
             public=chosen.public,
             paused=chosen.paused,
             listen=chosen.listen,

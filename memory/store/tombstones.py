@@ -43,8 +43,11 @@ class Ledger:
             raise StoreUnavailable(f"The data folder cannot be used: {error}") from error
 
     def digest(self, audience: Audience, platform_id: str, revision: str) -> bytes:
-        """Names one revision of one message; 16 bytes that say nothing without the key."""
-        said = "\x1f".join((str(audience), platform_id, revision)).encode()
+        """Names one revision of one message; 16 bytes that say nothing without the key.
+
+        The platform names the message by the place as it is now, whenever it was said.
+        """
+        said = "\x1f".join((str(audience.now), platform_id, revision)).encode()
         return hmac.new(self._key, said, hashlib.sha256).digest()[:16]
 
     def whole(self, audience: Audience, platform_id: str) -> bytes:

@@ -16,6 +16,7 @@ from bot.errors import BotFault
 from bot.messages import Delta, InboxEvent, IncomingMessage, Reply, ReplyPart, ReplyStream
 from memory.errors import StoreUnavailable
 from memory.types import Audience, Person, Readable
+from tests.contracts.platform import MemoryPrivacy
 from tests.e2e.discord_double import DiscordDouble, until
 from tests.e2e.discord_world import BOT, Channel, Guild
 from tests.e2e.discord_world import Person as Someone
@@ -157,6 +158,7 @@ class Bench:
 
     inbox: MemoryInbox = field(default_factory=MemoryInbox)
     keep: MemoryKeep = field(default_factory=MemoryKeep)
+    privacy: MemoryPrivacy = field(default_factory=MemoryPrivacy)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     clock: Time = field(default_factory=Time)
     rules: Rules = field(default_factory=Rules)
@@ -180,6 +182,7 @@ class Bench:
             token,
             inbox=self.inbox,
             keep=self.keep,
+            privacy=self.privacy,
             ledger=self.ledger,
             rules=self.rules,
             commands=COMMANDS,

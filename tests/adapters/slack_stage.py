@@ -16,7 +16,7 @@ from adapters.slack_http import HttpEndpoint
 from adapters.slack_platform import SlackPlatform, SlackSettings
 from bot.messages import InboxEvent, IncomingMessage
 from memory.types import Audience
-from tests.contracts.platform import MemoryInbox
+from tests.contracts.platform import MemoryInbox, MemoryPrivacy
 from tests.e2e.slack_double import SIGNING_SECRET, Fault, SlackDouble
 from tests.e2e.slack_workspace import BOT_USER, Json, Workspace, shown_text
 
@@ -53,10 +53,17 @@ class SlackStage:
 
     limit = 12_000
 
-    def __init__(self, slack: SlackDouble, platform: SlackPlatform, inbox: MemoryInbox) -> None:
+    def __init__(
+        self,
+        slack: SlackDouble,
+        platform: SlackPlatform,
+        inbox: MemoryInbox,
+        privacy: MemoryPrivacy,
+    ) -> None:
         self.slack = slack
         self.platform = platform
         self.inbox = inbox
+        self.privacy = privacy
 
     async def settled(self) -> None:
         await self.slack.until(lambda: not self.slack.unacknowledged)
@@ -177,7 +184,7 @@ async def slack_stage(
 ) -> AsyncIterator[SlackStage]:
     """A running adapter, connected."""
     async with SlackDouble(made or workspace()) as slack:
-        inbox = inbox or MemoryInbox()
+        inbox, privacy = inbox or MemoryInbox(), MemoryPrivacy()
         given = replace(
             settings or SlackSettings(bot_token="xoxb-1", app_token="xapp-1"),
             api_url=slack.api_url,
@@ -192,6 +199,7 @@ async def slack_stage(
             inbox,
             clock or SettableClock(),
             redact,
+            privacy=privacy,
             listens=listens,
             collects=collects,
             followed=followed,
@@ -202,7 +210,7 @@ async def slack_stage(
             if running.done():
                 await running
             slack.http_url = platform.address
-            yield SlackStage(slack, platform, inbox)
+            yield SlackStage(slack, platform, inbox, privacy)
         finally:
             running.cancel()
             with suppress(asyncio.CancelledError):

@@ -22,6 +22,7 @@ from adapters.discord_client import intents
 from bot.messages import IncomingMessage, Surface
 from memory.types import Audience
 from tests.adapters.discord_fakes import Bench, Stage, running, stage
+from tests.contracts.platform import MemoryPrivacy
 from tests.e2e.discord_double import DiscordDouble, Fault, until
 from tests.e2e.discord_world import (
     BOT,
@@ -243,6 +244,21 @@ async def test_public_to_private_narrows_every_destination_at_once() -> None:
         assert set(after.readable) == {at(lobby)}
 
 
+async def test_the_memory_is_told_what_is_private_and_what_is_public() -> None:
+    async with stage() as s:
+        board = s.double.world.channel(
+            s.guild, "board", TEXT, Overwrite(s.guild.id, False, deny=VIEW)
+        )
+        async with running(s.double, Bench()) as bench:
+            await ask(s, bench, s.bob, s.general)
+            assert bench.privacy.public == {s.place}
+            assert bench.privacy.private == set()
+            await ask(s, bench, s.alice, board)
+            await ask(s, bench, s.alice, s.double.world.dm(s.alice))
+            assert bench.privacy.public == {s.place}
+            assert bench.privacy.private == {at(board)}
+
+
 async def test_whoever_leaves_a_private_thread_no_longer_reads_it() -> None:
     async with stage() as s:
         thread = s.double.world.thread(s.general, "plans", s.alice, private=True)
@@ -382,11 +398,12 @@ async def test_while_the_gateway_is_away_a_place_reads_itself_alone() -> None:
             discord.Client(intents=intents()),
             is_live=lambda: live,  # noqa: B023
             members_known=True,
+            privacy=MemoryPrivacy(),
             clock=lambda: datetime.now(UTC),
         )
         channel = known.get_channel(general.id)
         assert isinstance(channel, discord.TextChannel)
-        found = audiences.of_channel(guild.id, general.id, channel).readable
+        found = (await audiences.of_channel(guild.id, general.id, channel)).readable
         assert set(found) == ({at(general), at(lobby)} if live else {at(general)})
         mine = await audiences.of_person(alice.id, known)
         expected = {direct_place(alice.id), *([at(general), at(lobby)] if live else [])}

@@ -17,7 +17,7 @@ from bot.messages import InboxEvent, IncomingMessage
 from tests.adapters.discord_fakes import COMMANDS, MemoryKeep, MemoryLedger, Time
 from tests.adapters.discord_fakes import Stage as Town
 from tests.adapters.discord_fakes import stage as town
-from tests.contracts.platform import MemoryInbox, PlatformContract
+from tests.contracts.platform import MemoryInbox, MemoryPrivacy, PlatformContract
 from tests.contracts.platform import Stage as StageProtocol
 from tests.e2e.discord_double import Fault, until
 from tests.e2e.discord_world import BOT, Channel, Json, iso
@@ -154,6 +154,7 @@ class TestDiscord(PlatformContract):
                 made.double.token,
                 inbox=inbox,
                 keep=keep,
+                privacy=MemoryPrivacy(),
                 ledger=ledger,
                 rules=Rules(),
                 commands=COMMANDS,

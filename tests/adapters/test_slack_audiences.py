@@ -13,6 +13,7 @@ from adapters.slack_events import event_of
 from bot.messages import Surface
 from memory.types import Readable
 from tests.adapters.slack_stage import ALICE, BOB, GENERAL, SettableClock, slack_stage, workspace
+from tests.contracts.platform import MemoryPrivacy
 from tests.e2e.slack_double import Fault, SlackDouble
 from tests.e2e.slack_workspace import BOT_USER, TEAM, Workspace
 
@@ -44,7 +45,10 @@ class Reader:
         self.slack = slack
         self.clock = SettableClock()
         self.directory = SlackDirectory(
-            SlackCalls(web_client("xoxb-1", slack.api_url), sleep=_no_sleep), TEAM, self.clock
+            SlackCalls(web_client("xoxb-1", slack.api_url), sleep=_no_sleep),
+            TEAM,
+            MemoryPrivacy(),
+            self.clock,
         )
 
     async def places_in(self, channel: str) -> set[str]:
@@ -259,6 +263,17 @@ async def test_events_on_the_wire_reach_the_directory() -> None:
         assert not [
             e for e in stage.inbox.events if event_of(e.payload)["type"] == "channel_shared"
         ]
+
+
+async def test_the_memory_is_told_what_is_private_and_what_is_public() -> None:
+    async with slack_stage(populated()) as stage:
+        message = await stage.say(f"<@{BOT_USER}> hello", channel="GSECRET")
+        await stage.platform.readable_by(message.author.person)
+        assert {a.name for a in stage.privacy.public} >= PUBLIC
+        private = {a.name for a in stage.privacy.private}
+        assert private >= {"GSECRET", "GALICE"}
+        assert private.isdisjoint(PUBLIC)
+        assert not any(name.startswith("D") for name in private)
 
 
 async def test_platform_tells_what_a_person_and_a_place_can_read_now() -> None:

@@ -24,7 +24,7 @@ from tests.adapters.slack_stage import (
     slack_stage,
     workspace,
 )
-from tests.contracts.platform import MemoryInbox
+from tests.contracts.platform import MemoryInbox, MemoryPrivacy
 from tests.e2e.slack_double import SIGNING_SECRET, Fault, SlackDouble, event_callback
 from tests.e2e.slack_workspace import BOT_USER, shown_text
 
@@ -187,7 +187,9 @@ async def test_start_that_fails_says_so(method: str, fault: Fault, error: type[E
     async with SlackDouble(workspace()) as slack:
         slack.fail(method, *[fault] * 9)
         settings = SlackSettings("xoxb-1", "xapp-1", api_url=slack.api_url, ping_seconds=0.1)
-        platform = SlackPlatform(settings, MemoryInbox(), SettableClock(), redact)
+        platform = SlackPlatform(
+            settings, MemoryInbox(), SettableClock(), redact, privacy=MemoryPrivacy()
+        )
         with pytest.raises(error):
             await platform.run()
 
@@ -199,7 +201,9 @@ async def test_port_that_is_taken_says_so() -> None:
         settings = SlackSettings(
             "xoxb-1", http=HttpEndpoint(SIGNING_SECRET, port=port), api_url=stage.slack.api_url
         )
-        platform = SlackPlatform(settings, MemoryInbox(), SettableClock(), redact)
+        platform = SlackPlatform(
+            settings, MemoryInbox(), SettableClock(), redact, privacy=MemoryPrivacy()
+        )
         with pytest.raises(PlatformUnavailable, match=str(port)):
             await platform.run()
 

@@ -7,7 +7,7 @@ against its wire double, and the few verbs by which people act there.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, cast
@@ -45,6 +45,21 @@ LONG = "\n\n".join(
         "おわり。",
     ]
 )
+
+
+class MemoryPrivacy:
+    """Implements `bot.ports.Privacy`: notes what it is told, and knows no earlier private times."""
+
+    def __init__(self) -> None:
+        self.public: set[Audience] = set()
+        self.private: set[Audience] = set()
+
+    async def opened(self, public: Collection[Audience]) -> None:
+        self.public.update(public)
+
+    async def closed(self, private: Collection[Audience]) -> frozenset[Audience]:
+        self.private.update(private)
+        return frozenset(private)
 
 
 class MemoryInbox:

@@ -6,7 +6,7 @@ import json
 import mimetypes
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from tests.e2e.slack_workspace import APP_ID, BOT_USER, TEAM, Json, Workspace
 
@@ -138,9 +138,15 @@ class SlackPeople(ABC):
         )
 
     async def convert_to_private(self, channel: str) -> None:
+        await self._convert(channel, "private")
+
+    async def convert_to_public(self, channel: str) -> None:
+        await self._convert(channel, "public")
+
+    async def _convert(self, channel: str, kind: Literal["private", "public"]) -> None:
         place = self.workspace.channels[channel]
-        place.kind = "private"
-        event = {"type": "message", "subtype": "channel_convert_to_private", "user": "UADMIN"}
+        place.kind = kind
+        event = {"type": "message", "subtype": f"channel_convert_to_{kind}", "user": "UADMIN"}
         await self.emit(
             event | {"channel": channel, "ts": self._now(), "channel_type": place.event_type}
         )

@@ -239,5 +239,19 @@ async def test_what_somebody_may_no_longer_read_is_not_shown_from_that_moment(
     assert await s.seen_in_words(s.carol, dm(s.carol)) == set()
     assert await s.seen_in_words(s.alice, s.board) == {"board"}
 
+    # a private channel opens: what was said in it before is said to nobody, until it closes again
+    kept = tuple(s.board.overwrites)
+    await s.run.discord.set_overwrites(s.board)
+    assert await s.seen_in_words(s.bob, s.board) == set()
+    assert await s.seen_by_all_means(s.bob, s.board) == set()
+    assert "board" not in await s.seen_in_words(s.alice, dm(s.alice))
+    await s.run.ask(s.alice, s.board, "remember that the pass phrase is zorilla")
+    mark = s.run.mark()
+    await s.run.ask(s.bob, dm(s.bob), ASKED[0])
+    assert "zorilla" in s.run.sent_since(mark)
+    await s.run.discord.set_overwrites(s.board, *kept)
+    assert "board" in await s.seen_in_words(s.alice, s.board)
+    assert await s.seen_in_words(s.bob, dm(s.bob)) == set()
+
     log = s.run.program.log_text()
     assert not [secret for secret in SECRETS.values() if secret in log]

@@ -33,6 +33,7 @@ SECRETS = {
     "axolotl": "MGROUP",
     "pangolin": "CSOON",
     "wombat": "CPUBLIC",
+    "pelican": "GSECRET",
 }
 """Each word, and the one place in which it was told."""
 
@@ -66,6 +67,8 @@ class Wiretap:
     run: SlackRun
     seen: set[tuple[str, str]] = field(default_factory=set)
     """Secrets that somebody who may know them was told, with where."""
+    withheld: set[str] = field(default_factory=set)
+    """Secrets told in private, in a place that is public now: they are not told to anybody."""
     _calls: int = 0
     _responses: int = 0
     _files: int = 0
@@ -103,7 +106,8 @@ class Wiretap:
             )
             if not named:
                 continue
-            strangers = readers - self._readers(place)
+            withheld = secret in self.withheld and secret in words
+            strangers = readers - (set() if withheld else self._readers(place))
             assert not strangers, f"{secret} ({place}) in {where}, read by {sorted(strangers)}"
             self.seen.add((secret, where))
 
@@ -275,6 +279,42 @@ async def test_a_place_that_closes_takes_back_what_was_made_of_it(
         before = len(run.slack.workspace.answers(run.dm_of(CAROL)))
         await run.say(CAROL, run.dm_of(CAROL), QUESTION)
         assert len(run.slack.workspace.answers(run.dm_of(CAROL))) == before
+
+
+@pytest.mark.parametrize("model", ["none", "echo"])
+async def test_a_private_channel_that_opens_tells_only_what_is_said_from_then_on(
+    model: str, tmp_path: Path, prepared: Path
+) -> None:
+    async with investigation(copied(prepared, tmp_path / "data"), model) as found:
+        run, tap = found.run, found.tap
+        await tell(found)
+        await found.ask(BOB, "GSECRET", run.dm_of(BOB))
+        assert {("narwhal", "GSECRET"), ("narwhal", "DBOB")} <= tap.seen
+        first = run.query("SELECT platform_id, text FROM message WHERE text LIKE '%narwhal%'")[0]
+        await run.slack.convert_to_public("GSECRET")
+        tap.withheld.add("narwhal")
+        for user in (DAVE, ALICE, BOB):
+            await found.ask(
+                user, "GSECRET", "CPUBLIC", run.dm_of(user), questions=(QUESTION, *OTHERS)
+            )
+            await found.every_command(user, "GSECRET")
+            await found.every_button(user, run.dm_of(user))
+        # what is said now is everybody's, and what is done to an old message happens to that one
+        await run.mention(ALICE, "GSECRET", "Remember that the code word of the vault is pelican.")
+        await found.ask(DAVE, "CPUBLIC")
+        assert ("pelican", "CPUBLIC") in tap.seen
+        ts, text = first
+        await run.slack.edit("GSECRET", ts, text.replace("vault", "narwhal vault"))
+        await run.settled()
+        await found.ask(DAVE, "GSECRET", "CPUBLIC", questions=(QUESTION, *OTHERS))
+        # private again: those who are in it read all of it
+        run.slack.workspace.channels["GSECRET"].members.discard(DAVE)
+        await run.slack.convert_to_private("GSECRET")
+        tap.withheld.clear()
+        tap.seen.clear()
+        await found.ask(BOB, questions=("Was the code word of the vault narwhal?",))
+        assert ("narwhal", "DBOB") in tap.seen
+        await found.ask(DAVE, "CPUBLIC", run.dm_of(DAVE), questions=(QUESTION, *OTHERS))
 
 
 async def test_a_membership_that_ended_unnoticed_is_noticed_before_it_is_used(

@@ -125,6 +125,27 @@ def test_told_in_one_process_and_asked_listed_and_forgotten_in_others(
     assert (check.code, check.err) == (0, "")
 
 
+def test_a_private_channel_that_becomes_public_keeps_what_was_said_before(
+    program: Program,
+) -> None:
+    asked = "What is the pass phrase?"
+
+    def say(user: str, *lines: str, private: bool = False) -> str:
+        flags = ["--private"] if private else []
+        said = "".join(f"{line}\n" for line in lines)
+        ended = program.run("chat", "--user", user, "--channel", "plans", *flags, said=said)
+        assert (ended.code, ended.err) == (0, "")
+        return ended.out
+
+    say("taro", "The pass phrase is zorilla.", private=True)
+    assert "zorilla" not in say("hanako", asked)
+    assert "numbat" in say("hanako", "The pass phrase is numbat.", asked)
+    assert "zorilla" not in program.run("ask", "--user", "taro", asked).out
+    assert "numbat" in program.run("ask", "--user", "taro", asked).out
+    assert "zorilla" in say("taro", "Is the pass phrase zorilla?", private=True)
+    assert program.run("check").code == 0
+
+
 # -- a terminal ------------------------------------------------------------------------------------
 
 

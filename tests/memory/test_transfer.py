@@ -81,6 +81,20 @@ async def test_everything_arrives_and_agrees(mind: Mind, other: Mind) -> None:
     assert "I live in Kyoto" in found
 
 
+async def test_a_private_place_stays_private_after_it_moved(mind: Mind, other: Mind) -> None:
+    for text, public in (("one", False), ("two", True), ("three", False)):
+        await mind.directory.set_place(SECRET, Place(public=public))
+        await mind.state(f"The box of number {text}", said={"audience": SECRET})
+    await imported(other, await exported(mind))
+    await other.directory.load()
+    everything = {f"The box of number {text}" for text in ("one", "two", "three")}
+    members = await other.directory.readable_in(SECRET)
+    assert {f.text for f in await other.memory.facts_about(TARO, members)} == everything
+    await other.directory.set_place(SECRET, Place(public=True))
+    everybody = await other.directory.readable_in(SECRET)
+    assert await other.memory.facts_about(TARO, everybody) == []
+
+
 async def test_importing_twice_changes_nothing(mind: Mind, other: Mind) -> None:
     await fill(mind)
     lines = await exported(mind)
@@ -148,6 +162,10 @@ async def test_what_was_forgotten_here_is_not_taken_in(mind: Mind, other: Mind) 
         ([{"type": "fact"}], "header"),
         ([{**HEADER, "version": 99}], "version 99"),
         ([{**HEADER, "tenant": None}], "Line 1: 'tenant'"),
+        *[
+            ([{**HEADER, "private": private}], "Line 1")
+            for private in (5, [5], ["C1"], ["console:elsewhere:c"])
+        ],
         ([HEADER, {"type": "what"}], "Line 2"),
         ([HEADER, {"type": []}], "Line 2"),
         ([HEADER, {"type": "message"}], "Line 2: 'id'"),

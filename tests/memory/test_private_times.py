@@ -1,0 +1,195 @@
+"""A private place that becomes public does not widen what was said in it before."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory.directory import Directory, Place
+from memory.long_term import Actor
+from memory.store import reminders
+from memory.store.reminders import Kind, NewReminder
+from memory.types import Audience, Fact, Readable, Ref
+from memory.types import Kind as Record
+from tests.fakes import GENERAL, HANAKO, SECRET, TARO, TARO_DM, Mind, new_message
+
+HANAKO_DM = Audience("console", "local", "@hanako")
+ADMIN = Actor(TARO, is_admin=True)
+
+
+async def opened(mind: Mind, *, public: bool, place: Audience = SECRET) -> None:
+    await mind.directory.set_place(place, Place(public=public))
+
+
+async def tell(mind: Mind, text: str, **changed: Any) -> Fact:
+    fact: Fact = await mind.state(text, said={"audience": SECRET, **changed})
+    return fact
+
+
+async def known_to_hanako(mind: Mind) -> set[str]:
+    """What somebody finds who was never in the private place."""
+    return await found(mind, await mind.directory.readable_in_dm(HANAKO, HANAKO_DM))
+
+
+async def found(mind: Mind, readable: Readable) -> set[str]:
+    """The facts that every way to read gives, which must agree."""
+    await mind.embedding.drain()
+    hits = await mind.memory.recall("box", readable, 50, kinds=[Record.FACT])
+    listed = {fact.text for fact in await mind.memory.facts_about(TARO, readable)}
+    said = {message.text for message in await mind.memory.messages_of(TARO, readable)}
+    assert {hit.text for hit in hits} == listed == said
+    return listed
+
+
+@pytest.fixture
+async def place(mind: Mind) -> Audience:
+    """A private place in which Taro is."""
+    await opened(mind, public=False)
+    await mind.directory.join(SECRET, TARO)
+    return SECRET
+
+
+async def test_only_what_is_said_later_is_widened(mind: Mind, place: Audience) -> None:
+    await tell(mind, "The red box is mine")
+    await opened(mind, public=True)
+    assert await known_to_hanako(mind) == set()
+    await tell(mind, "The green box is mine")
+    assert await known_to_hanako(mind) == {"The green box is mine"}
+    assert await found(mind, await mind.directory.readable_in(place)) == {"The green box is mine"}
+    assert await mind.problems() == []
+
+
+async def test_those_who_are_in_it_when_it_is_private_again_read_all(
+    mind: Mind, place: Audience
+) -> None:
+    await tell(mind, "The red box is mine")
+    await opened(mind, public=True)
+    await tell(mind, "The green box is mine")
+    await opened(mind, public=False)
+    both = {"The red box is mine", "The green box is mine"}
+    assert await found(mind, await mind.directory.readable_in_dm(TARO, TARO_DM)) == both
+    assert await found(mind, await mind.directory.readable_in(place)) == both
+    assert await known_to_hanako(mind) == set()
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_it_holds_through_any_number_of_changes_and_restarts(
+    mind: Mind, place: Audience, seed: int
+) -> None:
+    chance = random.Random(seed)
+    is_public, kept, wide = False, set(), set()
+    for number in range(40):
+        match chance.choice(["say", "say", "say", "turn", "restart"]):
+            case "say":
+                text = f"The box {number} is number {number}"
+                await tell(mind, text)
+                kept.add(text)
+                wide.add(text)
+            case "turn":
+                is_public = not is_public
+                await opened(mind, public=is_public)
+                if is_public:
+                    wide = set()
+            case _:
+                mind.directory = Directory(mind.database, mind.clock)
+                await mind.directory.load()
+        if number % 8 == 7:
+            seen = wide if is_public else set()
+            assert await known_to_hanako(mind) == seen
+            here = await found(mind, await mind.directory.readable_in(place))
+            assert here == (seen if is_public else kept)
+    assert await mind.problems() == []
+
+
+async def test_a_place_that_was_never_private_keeps_what_was_said(mind: Mind) -> None:
+    await opened(mind, public=True, place=GENERAL)
+    await mind.state("The red box is mine", said={"audience": GENERAL})
+    await opened(mind, public=True, place=GENERAL)
+    assert await known_to_hanako(mind) == {"The red box is mine"}
+
+
+async def test_two_who_notice_at_once_set_it_apart_once(mind: Mind, place: Audience) -> None:
+    await tell(mind, "The red box is mine")
+    late = Directory(mind.database, mind.clock)
+    await late.load()
+    await opened(mind, public=True)
+    await tell(mind, "The green box is mine")
+    await late.opened([place])
+    assert await known_to_hanako(mind) == {"The green box is mine"}
+
+
+async def test_what_the_platform_tells_of_an_earlier_message_finds_it(
+    mind: Mind, place: Audience
+) -> None:
+    fact = await tell(mind, "The red box is mine", platform_id="p1")
+    await tell(mind, "The blue box is mine", platform_id="p2")
+    await opened(mind, public=True)
+    # it comes again: read anew after downtime, and edited
+    await mind.hear("The red box is mine", audience=place, platform_id="p1")
+    edited = await mind.hear("The red box is Ken's", audience=place, platform_id="p1", revision="2")
+    assert edited.audience == fact.audience.private_time(1)
+    assert await mind.memory.knows(place, "p2")
+    assert await mind.memory.source_deleted(place, "p2") is not None
+    await mind.embedding.drain()
+    assert await known_to_hanako(mind) == set()
+    assert await mind.problems() == []
+
+
+async def test_what_was_forgotten_of_a_private_time_is_not_learned_again(
+    mind: Mind, place: Audience
+) -> None:
+    await tell(mind, "The red box is mine", platform_id="p1", author=TARO)
+    await opened(mind, public=True)
+    await mind.memory.forget_person(TARO)
+    again = new_message("The red box is mine", audience=place, platform_id="p1")
+    assert await mind.memory.hear(again, learn=False) is None
+
+
+async def test_forgetting_a_place_forgets_its_private_times(mind: Mind, place: Audience) -> None:
+    await tell(mind, "The red box is mine")
+    await opened(mind, public=True)
+    await tell(mind, "The green box is mine")
+    await mind.memory.forget_place(place, ADMIN)
+    await opened(mind, public=False)
+    assert await found(mind, await mind.directory.readable_in_dm(TARO, TARO_DM)) == set()
+    assert await mind.problems() == []
+
+
+async def test_a_reminder_of_a_private_time_is_not_posted_and_a_digest_goes_on(
+    mind: Mind, place: Audience
+) -> None:
+    for kind in Kind:
+        wish = NewReminder(
+            TARO, "taro", place, "c", f"m{kind}", kind, "the red box", {}, "UTC", "en", mind.clock()
+        )  # fmt: skip
+        await mind.database.write(lambda s: reminders.add(s, wish, mind.clock()))  # noqa: B023
+    await opened(mind, public=True)
+    later = mind.clock() + timedelta(days=1)
+    left = await mind.database.read(lambda s: reminders.due(s, later))
+    assert [(each.kind, each.audience) for each in left] == [(Kind.DIGEST, place)]
+
+
+async def test_a_pause_lasts_and_a_reply_keeps_what_it_was_made_from(
+    mind: Mind, place: Audience
+) -> None:
+    fact = await tell(mind, "The red box is mine")
+    await mind.directory.change_place(place, paused=True)
+    answered = await mind.reply("It is red.", [Ref(Record.FACT, fact.id)], audience=TARO_DM)
+    await mind.directory.change_place(place, public=True)
+    await mind.directory.opened([place])
+    assert (await mind.directory.place(place.private_time(1))).paused
+    mine = await mind.directory.readable_in_dm(TARO, TARO_DM)
+    shown = await mind.memory.history(answered.conversation, mine, 10)
+    assert shown == []
+
+
+@pytest.mark.parametrize(
+    "text", ["slack:T1:C1", "slack:T1:C1~ended~3", "console:local:a:b~ended~12"]
+)
+def test_a_place_is_read_as_it_is_written(text: str) -> None:
+    place = Audience.parse(text)
+    assert str(place) == text
+    assert str(place.now) == text.partition("~ended~")[0]
