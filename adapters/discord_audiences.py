@@ -151,7 +151,10 @@ class Audiences:
             return Where.alone(surface, here)
         everywhere = public_places(channel.guild)
         await self._privacy.opened(everywhere)
-        itself = frozenset({here}) if public else await self._privacy.closed([here])
+        itself = frozenset({here})
+        if not public:
+            await self._privacy.closed(itself)
+            itself = await self._privacy.of_members(itself)
         if self._strangers_may_read(channel):
             return Where(surface, here, Readable(itself))
         return Where(surface, here, Readable(everywhere | itself))
@@ -208,7 +211,8 @@ class Audiences:
                 own.add(place(guild.id, thread.id))
         public = public_places(guild)
         await self._privacy.opened(public)
-        return await self._privacy.closed(own - public) | public
+        await self._privacy.closed(own - public)
+        return await self._privacy.of_members(own - public) | public
 
     async def _is_in_thread(self, thread: discord.Thread, user_id: int) -> bool:
         key = (thread.id, user_id)

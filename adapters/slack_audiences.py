@@ -120,7 +120,7 @@ class SlackDirectory:
         place = await self.place(channel)
         itself = frozenset({self.audience(channel)})
         if place.surface in _PRIVATE:
-            itself = await self._privacy.closed(itself)
+            itself = await self._privacy.of_members(itself)
         if place.surface is Surface.UNKNOWN or place.is_shared:
             return Readable(itself)
         if not await self._or_less(False, lambda: self._all_read_public(channel)):
@@ -237,7 +237,8 @@ class SlackDirectory:
             places[place_of(channel).surface].add(self.audience(channel["id"]))
         await self._privacy.opened(places[Surface.PUBLIC])
         private = frozenset().union(*(places[surface] for surface in _PRIVATE))
-        return (await self._privacy.closed(private)).union(*places.values())
+        await self._privacy.closed(private)
+        return (await self._privacy.of_members(private)).union(*places.values())
 
     async def _all_read_public(self, channel: str) -> bool:
         members = await self._cache.get(("members", channel), lambda: self._members(channel))

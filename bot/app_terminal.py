@@ -9,7 +9,6 @@ from typing import TextIO
 from adapters.console_platform import DEFAULT_TENANT, ConsolePlatform, dm
 from bot.app import App, serving
 from bot.messages import Author, EventKind, IncomingMessage, Surface
-from memory.directory import Place
 from memory.redaction import redact
 from memory.types import Audience, Person
 
@@ -31,14 +30,6 @@ async def chat(
 
     `source` and `out` are those of the process unless given.
     """
-    if channel is not None:
-        known = await app.directory.place(channel)
-        await app.directory.set_place(
-            channel,
-            Place(not private, known.paused, known.listen, known.greeted),
-        )
-        if private:
-            await app.directory.join(channel, person)
 
     async def explain(trace_id: int) -> str:
         found = await app.memory.trace(person, channel or dm(person), trace_id)
@@ -60,6 +51,10 @@ async def chat(
         out=out,
     )
     async with serving(app, [platform]):
+        if channel is not None and channel.platform == ConsolePlatform.name:
+            await app.directory.change_place(channel, public=not private)
+            if private:
+                await app.directory.join(channel, person)
         talk = asyncio.create_task(platform.run())
         stuck = asyncio.create_task(app.dispatcher.stuck())
         try:

@@ -61,6 +61,8 @@ class ChangingCommands:
         heard = await self._memory.hear(quoted or told(message, request.argument), learn=False)
         if heard is None:
             return private(request.say("That message was forgotten; please say it anew."))
+        if quoted is not None and heard.message.audience not in message.readable:
+            return private(request.say("I may not keep that message."))  # it was said in private
         stated = facts_stated(heard.message) or [verbatim(heard.message)]
         outcome = await self._memory.remember(stated)
         lines = [

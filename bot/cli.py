@@ -171,7 +171,10 @@ def person_of(name: str) -> Person:
 
 def channel_of(name: str) -> Audience:
     """`platform:tenant:id`, or the bare name of a console channel."""
-    return _address(Audience, name.removeprefix("#"))
+    place = _address(Audience, name.removeprefix("#"))
+    if place.time:
+        raise typer.BadParameter(f"{printable(name)!r} is no channel")
+    return place
 
 
 Address = TypeVar("Address", Person, Audience)

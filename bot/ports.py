@@ -61,14 +61,18 @@ class Privacy(Protocol):
     """
 
     async def opened(self, public: Collection[Audience]) -> None:
-        """These places are public: from now on, what was said in them while they were private is
-        not theirs any more. Told before anything of them is read.
+        """These places were just seen to be public: what was said in them while they were private
+        is not theirs any more. Told before anything of them is read.
         """
         ...
 
-    async def closed(self, private: Collection[Audience]) -> frozenset[Audience]:
-        """These places are private: gives them with their earlier private times, all of which
-        those may read who can read the place now.
+    async def closed(self, private: Collection[Audience]) -> None:
+        """These places were just seen to be private. Told before anything said there is stored."""
+        ...
+
+    async def of_members(self, private: Collection[Audience]) -> frozenset[Audience]:
+        """Private places, with all that was said in them before: those who can read them now may
+        read that too.
         """
         ...
 

@@ -291,7 +291,9 @@ class Reminders:
 
     async def _post(self, item: Reminder, poster: Poster) -> bool:
         try:
-            text = await self._text(item, poster)
+            # looked at first: a place that has become public has no reminders of its private time
+            readable = await poster.readable_for(item.audience)
+            text = await self._text(item, readable)
             if text is None:
                 await self._posted(item)
                 return False
@@ -319,14 +321,13 @@ class Reminders:
         next_at = schedule.next_after(now, ZoneInfo(item.time_zone)) if schedule.repeats else None
         await self._database.write(lambda s: reminders.posted(s, item.id, next_at, now))
 
-    async def _text(self, item: Reminder, poster: Poster) -> str | None:
+    async def _text(self, item: Reminder, readable: Readable) -> str | None:
         say = translator(item.locale)
         if item.kind is Kind.REMINDER:
             return say(
                 "{name}, you asked me to remind you: {text}", name=item.author_name, text=item.text
             )
         place = await self._directory.place(item.audience)
-        readable = await poster.readable_for(item.audience)
         if not place.listen or place.paused or item.audience not in readable:
             log.info("digest %d is left out: nobody listens there now", item.id)
             return None

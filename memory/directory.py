@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import replace
@@ -25,17 +26,16 @@ class Directory:
         self._database = database
         self._clock = clock
         self._listening: set[Audience] = set()
-        self._private: set[Audience] = set()
-        self._ended: defaultdict[Audience, set[Audience]] = defaultdict(set)
+        self._looking = asyncio.Lock()
+        self._state = ""
+        self._public: set[Audience] = set()
+        self._private: dict[Audience, datetime] = {}
+        """With when they were last seen to be so."""
+        self._times: defaultdict[Audience, set[Audience]] = defaultdict(set)
         self._locked: set[tuple[str, str]] = set()
 
     async def place(self, audience: Audience) -> Place:
         return await self._database.read(lambda s: places.place(s, audience))
-
-    async def set_place(self, audience: Audience, chosen: Place) -> None:
-        await (self.opened if chosen.public else self.closed)([audience])
-        await self._database.write(lambda s: places.set_place(s, audience, chosen))
-        self._note(audience, chosen)
 
     def _note(self, audience: Audience, chosen: Place) -> None:
         if chosen.listen and not chosen.paused:
@@ -44,7 +44,12 @@ class Directory:
             self._listening.discard(audience)
 
     async def change_place(self, audience: Audience, **changed: bool) -> None:
-        """Change some of a place's settings, whatever else changes at the same time."""
+        """Change some of a place's settings, whatever else changes at the same time.
+
+        Whether it is `public` is kept here for the console's places; others ask their servers.
+        """
+        if "public" in changed:
+            await (self.opened if changed["public"] else self.closed)([audience])
 
         def change(session: Session) -> Place:
             chosen = replace(places.place(session, audience), **changed)
@@ -76,24 +81,51 @@ class Directory:
 
     async def opened(self, public: Collection[Audience]) -> None:
         """See `bot.ports.Privacy.opened`."""
-        for place in sorted(self._private.intersection(public)):
-            ended = await self._database.write(lambda s: private_times.end(s, place))  # noqa: B023
-            if ended is not None:
-                self._ended[place].add(ended)
-            self._private.discard(place)
+        async with self._looking:
+            await self._refresh()
+            for place in sorted(self._private.keys() & public):
+                until = self._private[place]
+                await self._database.write(lambda s: private_times.end(s, place, until))  # noqa: B023
+                await self._refresh()
+            self._public.update(public)
 
-    async def closed(self, private: Collection[Audience]) -> frozenset[Audience]:
+    async def closed(self, private: Collection[Audience]) -> None:
         """See `bot.ports.Privacy.closed`."""
-        new = sorted(set(private) - self._private)
-        if new:
-            await self._database.write(lambda s: private_times.note(s, new))
-            self._private.update(new)
-        return self._with_ended(private)
+        async with self._looking:
+            await self._refresh()
+            now = self._clock()
+            if new := sorted(set(private) - self._private.keys()):
+                await self._database.write(lambda s: private_times.note(s, new, self._public, now))
+                await self._refresh()
+            self._public.difference_update(private)
+            self._private.update(dict.fromkeys(private, now))
 
-    def _with_ended(self, readable: Collection[Audience]) -> frozenset[Audience]:
-        """The places, and of those that are private now their earlier private times."""
-        private = self._private.intersection(readable)
-        return frozenset(readable).union(*(self._ended.get(place, ()) for place in private))
+    async def of_members(self, private: Collection[Audience]) -> frozenset[Audience]:
+        """See `bot.ports.Privacy.of_members`."""
+        async with self._looking:
+            await self._refresh()
+        return self._of_members(private)
+
+    def _of_members(self, readable: Collection[Audience]) -> frozenset[Audience]:
+        private = self._private.keys() & readable
+        return frozenset(readable).union(*(self._times.get(place, ()) for place in private))
+
+    async def _refresh(self) -> None:
+        """Look what is private, if that has changed, in this process or another."""
+        found = self._database.inline(_STATE, (private_times.STATE,))
+        state = found[0][0] if found else ""
+        if state == self._state:
+            return
+
+        def read(session: Session) -> tuple[dict[Audience, datetime], list[Audience]]:
+            return private_times.noted(session), private_times.times(session)
+
+        noted, times = await self._database.read(read)
+        self._private = {p: max(since, self._private.get(p, since)) for p, since in noted.items()}
+        self._times.clear()
+        for each in times:
+            self._times[each.now].add(each)
+        self._state = state
 
     async def join(self, audience: Audience, person: Person) -> None:
         """Note that the person is in a private place of the console."""
@@ -110,7 +142,7 @@ class Directory:
             return public, places.joined(session, person)
 
         public, joined = await self._database.read(find)
-        return Readable(frozenset([dm, *public]) | self._with_ended(joined))
+        return Readable(frozenset([dm, *public]) | await self.of_members(joined))
 
     async def readable_in(self, channel: Audience) -> Readable:
         """The tenant's public places, and the channel itself."""
@@ -118,7 +150,7 @@ class Directory:
         public = await self._database.read(
             lambda s: places.public_places(s, channel.platform, channel.tenant)
         )
-        return Readable(frozenset(public) | self._with_ended([channel]))
+        return Readable(frozenset(public) | await self.of_members([channel]))
 
     async def get(self, key: str) -> str | None:
         """A value that the installation keeps for itself."""
@@ -139,10 +171,6 @@ class Directory:
         """Read what must be known at once."""
         self._listening = set(await self._database.read(places.listening_places))
         self._locked = set(await self._database.read(locks.locked))
-        self._private = set(await self._database.read(private_times.noted))
-        self._ended.clear()
-        for ended in await self._database.read(private_times.ended):
-            self._ended[ended.now].add(ended)
 
     async def lock_tenant(self, platform: str, tenant: str, since: datetime) -> None:
         """Oboete was uninstalled there: nothing is read of its places any more, until it is
@@ -175,3 +203,6 @@ class Directory:
 
         await self._database.write(stop)
         await self.change_preferences(person, paused=True)
+
+
+_STATE = "SELECT value FROM key_value WHERE key = ?"

@@ -199,33 +199,35 @@ def forget_messages(
 def forget_part_of_place(
     session: Session, audience: Audience, ledger: Ledger, now: datetime, limit: int
 ) -> Receipt | None:
-    """Take out the first messages of a place with all that rests on them; None when none is left.
+    """Take out the first messages of a place, of whatever time, with all that rests on them; None
+    when none is left.
 
     A place can hold more than one transaction should touch: called until it gives None.
     """
     receipt = Receipt()
-    audience_id = audiences.ensure_id(session, audience)
+    times = audiences.at_any_time(session, audience)
     rows = session.exec(
         select(MessageRow)
-        .where(MessageRow.audience_id == audience_id)
+        .where(col(MessageRow.audience_id).in_(times))
         .order_by(col(MessageRow.id))
         .limit(limit)
     ).all()
     if not rows:
-        reminders.remove_in(session, audience_id)
+        for audience_id in times:
+            reminders.remove_in(session, audience_id)
         return None
-    said = [messages.to_message(row, audience) for row in rows]
+    said = [messages.to_message(row, times[row.audience_id]) for row in rows]
     gone = {message.id for message in said}
     for message in said:
         sources = [Ref(Kind.MESSAGE, message.id), *_let_go_of(session, message, gone, now, receipt)]
-        reminders.remove_for_message(session, audience, message.platform_id)
+        reminders.remove_for_message(session, message.audience, message.platform_id)
         receipt.digests.append(ledger.whole(audience, message.platform_id))
         erase_derived(session, sources, receipt)
     extraction.finish(session, gone)
-    receipt.replies = [reply for reply in receipt.replies if reply.audience != audience]
+    receipt.replies = [reply for reply in receipt.replies if reply.audience not in times.values()]
     for message in said:
         _remove_message(session, message, receipt)
-    session.execute(delete(TraceRow).where(col(TraceRow.audience_id) == audience_id))
+    session.execute(delete(TraceRow).where(col(TraceRow.audience_id).in_(times)))
     tombstones.add(session, receipt.digests, now)
     receipt.undo_facts, receipt.undo_evidence = [], []
     return receipt

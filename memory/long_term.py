@@ -430,18 +430,12 @@ class LongTermMemory:
         if not actor.administers(audience.platform, audience.tenant):
             raise NotPermitted
         total = Receipt()
-        times = await self._database.read(lambda s: audiences.at_any_time(s, audience))
-        for each in sorted({audience, *times.values()}):
-            while part := await self._forget(
-                lambda s: forgetting.forget_part_of_place(
-                    s,
-                    each,  # noqa: B023
-                    self._ledger,
-                    self._clock(),
-                    PLACE_BATCH,
-                )
-            ):
-                total.add(part)
+        while part := await self._forget(
+            lambda s: forgetting.forget_part_of_place(
+                s, audience, self._ledger, self._clock(), PLACE_BATCH
+            )
+        ):
+            total.add(part)
         return total
 
     async def source_deleted(self, audience: Audience, platform_id: str) -> Receipt | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
@@ -15,6 +15,7 @@ from memory.reconcile import Candidate
 from memory.store import audiences, embeddings, extraction, facts, messages
 from memory.store.database import Database
 from memory.store.embeddings import Model
+from memory.tables import MessageRow
 from memory.types import Fact, Kind, Message, NewFact, Readable, Ref, Vector, Verdict
 
 _Added = tuple[Model, int, int, int, Vector]
@@ -71,7 +72,9 @@ class Remembering:
             changed = _changed(session, extracted_from)
             wrong = replacing.id if replacing is not None else None
             outcome = [
-                self._remember_one(session, fact, vector, verdicts, added, wrong)
+                self._remember_one(
+                    session, _where_it_was_said(session, fact), vector, verdicts, added, wrong
+                )
                 for fact, vector in zip(new, vectors, strict=True)
                 if not any(item.message_id in changed for item in fact.evidence)
             ]
@@ -189,6 +192,17 @@ class Remembering:
             facts.supersede(session, decision.known, fact)
             return Remembered(fact, known=False, replaced=decision.known, said_in=said_in)
         return Remembered(fact, known=False, said_in=said_in)
+
+
+def _where_it_was_said(session: Session, new: NewFact) -> NewFact:
+    """The fact in the place of its evidence, which may have become public meanwhile."""
+    if not new.evidence:
+        return new
+    said_in = session.get(MessageRow, new.evidence[0].message_id)
+    if said_in is None:
+        return new
+    place = audiences.names(session, [said_in.audience_id])[said_in.audience_id]
+    return replace(new, audience=place) if place.now == new.audience.now else new
 
 
 def _may_replace(new: Fact, wrong: Fact) -> bool:

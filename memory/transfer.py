@@ -239,7 +239,8 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
         raise BadExport("The file is empty.")
     _expect_header(header)
     prefix = f"{header['platform']}:{header['tenant']}:"
-    private_times.note(session, _private(header, prefix))
+    new = [place for place in _private(header, prefix) if not audiences.at_any_time(session, place)]
+    private_times.note(session, new, (), now)
     done, ids = Imported(), _Ids()
     superseded: list[tuple[int, int]] = []
     replies: list[tuple[int, int, Line]] = []
@@ -289,7 +290,7 @@ def _private(header: Line, prefix: str) -> list[Audience]:
     """The places that were private when they were exported."""
     named = header.get("private", [])
     try:
-        found = [Audience.parse(place) for place in named]
+        found = [Audience.parse(place.encode().decode()) for place in named]
     except (AttributeError, TypeError, ValueError) as error:
         raise BadExport("Line 1: 'private' is no list of places") from error
     if not all(str(place).startswith(prefix) for place in found):
@@ -300,8 +301,10 @@ def _private(header: Line, prefix: str) -> list[Audience]:
 def _take_place(session: Session, line: Line) -> None:
     here = Audience.parse(line["audience"])
     chosen = {k: v for k, v in line.items() if k not in {"type", "audience"}}
-    # who stopped it here meanwhile means it
-    chosen["paused"] |= places.place(session, here).paused
+    # who stopped it here meanwhile means it, and so does who closed it
+    if session.get(PlaceRow, str(here)) is not None:
+        known = places.place(session, here)
+        chosen |= {"paused": chosen["paused"] or known.paused, "public": known.public}
     places.set_place(session, here, places.Place(**chosen))
 
 
@@ -426,11 +429,13 @@ def _take_fact(
     )
     if not evidence:
         return
-    here = audiences.ensure_id(session, audience)
-    for item in evidence:
-        row = session.get_one(MessageRow, item.message_id)
-        if row.audience_id != here:
-            raise ValueError("a fact may not be read where its evidence may not")
+    rows = [session.get_one(MessageRow, item.message_id) for item in evidence]
+    # the messages may be here already, in another time of the same place
+    said_in = audiences.names(session, [row.audience_id for row in rows])
+    if len(said_in) > 1 or any(place.now != audience.now for place in said_in.values()):
+        raise ValueError("a fact may not be read where its evidence may not")
+    here, audience = next(iter(said_in.items()))
+    for item, row in zip(evidence, rows, strict=True):
         if not row.expired and item.span.end > len(row.text):
             raise ValueError("evidence beyond the end of its message")
     subject = line["subject"]

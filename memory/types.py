@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,10 +17,6 @@ Vector = npt.NDArray[np.float32]
 
 Vectors = npt.NDArray[np.float32]
 """Embeddings stacked by row: float32, shape (n, d), each row L2-normalised."""
-
-
-_ENDED = "~ended~"
-"""Comes before the number of a place's private time."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,39 +44,60 @@ class _Address:
         return cls(platform, tenant, name)
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_TIMED = re.compile(r"(.*)~(open|ended~[1-9][0-9]{0,16})", re.ASCII | re.DOTALL)
+"""A place with one of its times: what it said before it became private, or until that ended, in
+microseconds since 1970."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Audience(_Address):
     """The place where something was said: whoever can read that place may hear it again."""
 
-    ended: int = 0
-    """Which of the place's private times, from 1, that ended when it became public; 0 for the
-    place as it is now. See `memory.store.private_times`."""
+    time: str = ""
+    """Which of the place's times, empty for now: `open` for what was said in public before it
+    became private, `ended~…` for what was said in private before it became public. See
+    `memory.store.private_times`."""
+
+    def __post_init__(self) -> None:
+        _Address.__post_init__(self)
+        timed = _TIMED.fullmatch(f"{self.name}~{self.time}")
+        if _TIMED.fullmatch(self.name) or (self.time and (not timed or timed[2] != self.time)):
+            raise ValueError("no place has such a name")
 
     def __str__(self) -> str:
-        return (
-            f"{_Address.__str__(self)}{_ENDED}{self.ended}"
-            if self.ended
-            else _Address.__str__(self)
-        )
+        place = _Address.__str__(self)
+        return f"{place}~{self.time}" if self.time else place
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """As written by `str`. Raises ValueError when a part is missing."""
-        place, mark, number = text.rpartition(_ENDED)
-        if not (mark and number.isdecimal()):
-            place, number = text, "0"
+        timed = _TIMED.fullmatch(text)
+        place, time = timed.groups() if timed else (text, "")
         platform, _, rest = place.partition(":")
         tenant, _, name = rest.partition(":")
-        return cls(platform, tenant, name, int(number))
+        return cls(platform, tenant, name, time)
 
     @property
     def now(self) -> Self:
         """The place as it is now."""
-        return replace(self, ended=0) if self.ended else self
+        return replace(self, time="") if self.time else self
 
-    def private_time(self, number: int) -> Self:
-        """One of its private times."""
-        return replace(self, ended=number)
+    @property
+    def open_time(self) -> Self:
+        """What was said in it before it became private."""
+        return replace(self, time="open")
+
+    def ended_time(self, until: datetime) -> Self:
+        """What was said in it while it was private, until then (aware)."""
+        return replace(self, time=f"ended~{(require_aware(until) - _EPOCH) // datetime.resolution}")
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When this private time ended, UTC; None for any other time."""
+        _, mark, moment = self.time.partition("ended~")
+        return _EPOCH + int(moment) * datetime.resolution if mark else None
 
 
 class Person(_Address):

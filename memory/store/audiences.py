@@ -7,6 +7,7 @@ uninstalled (`memory.uninstalled`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, func, insert, or_, select
@@ -65,7 +66,7 @@ def renamed(session: Session) -> None:
 
 
 def at_any_time(session: Session, place: Audience) -> dict[int, Audience]:
-    """Ids of the place and of its private times that ended, with each; sorted by id.
+    """Ids of the place and of its times that were set apart, with each; sorted by id.
 
     For events of the platform, which knows nothing of such times, and for forgetting.
     """
@@ -75,8 +76,19 @@ def at_any_time(session: Session, place: Audience) -> dict[int, Audience]:
 
 def name_range(place: Audience) -> dict[str, str]:
     """The parameters of `is_at_any_time`."""
-    first = str(place.now.private_time(1))[:-1]
-    return {"now": str(place.now), "first": first, "last": first + ":"}
+    first = f"{place.now}~ended~"
+    return {
+        "now": str(place.now),
+        "open": str(place.open_time),
+        "first": first,
+        "last": first + ":",
+    }
+
+
+def when_said(place: Audience, times: Iterable[Audience], sent_at: datetime) -> Audience:
+    """Which of the place's times something was said in that is handled only now."""
+    over = [t for t in times if t.ended_at is not None and sent_at < t.ended_at]
+    return min(over, default=place)
 
 
 def names(session: Session, ids: Iterable[int]) -> dict[int, Audience]:
@@ -142,11 +154,11 @@ _UNDER_LOCK = exists().where(
 _LOCKED_IDS = select(col(AudienceRow.id)).where(_UNDER_LOCK)
 
 is_at_any_time = or_(
-    col(AudienceRow.name) == bindparam("now"),
+    col(AudienceRow.name).in_([bindparam("now"), bindparam("open")]),
     and_(col(AudienceRow.name) > bindparam("first"), col(AudienceRow.name) < bindparam("last")),
 )
-"""True for the row of a place or of one of its private times, by `name_range`: numbers end where
-the colon comes."""
+"""True for the row of a place or of one of its times, by `name_range`: digits come before the
+colon."""
 
 # Built once: every read begins with one of these, and assembling it takes longer than running it.
 _BY_NAME = (

@@ -84,6 +84,17 @@ def closed(
     }
 
 
+def places_of(session: Session, refs: Collection[Ref]) -> set[int]:
+    """Ids of the places of the records themselves."""
+    connection = session.connection()
+    found: set[int] = set()
+    for kind, _ in _ROWS:
+        ids = [ref.id for ref in refs if ref.kind is kind]
+        if ids:
+            found.update(place for place, _ in connection.execute(_RECORDS[kind], {"ids": ids}))
+    return found
+
+
 def places(session: Session, refs: Collection[Ref]) -> Readable:
     """The places of the records, and of all that they were made from."""
     return Readable(frozenset(audiences.names(session, origin(session, refs).places).values()))

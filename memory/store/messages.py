@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Integer, Row, Table, bindparam, func, insert, or_, update
+from sqlalchemy import Integer, Row, Table, and_, bindparam, func, insert, or_, update
 from sqlalchemy import select as core_select
 from sqlmodel import Session, col, select
 
@@ -36,13 +36,19 @@ def put(
     """Store a message or a later revision of it.
 
     A revision that is not later than the stored one changes nothing: edits win whatever order
-    they arrive in. What was said in a private time of the place stays there.
+    they arrive in. What was said in another time of the place stays there, or comes there when it
+    is late.
     """
     asked = audiences.name_range(message.audience) | {"platform_id": message.platform_id}
-    known = session.connection().execute(_STORED, asked).first()
+    times = session.connection().execute(_STORED, asked).all()
+    known = next((row for row in times if row.id is not None), None)
     if known is None:
+        place = message.audience
+        if message.author is not None:  # a reply is said when it is stored
+            said_in = [Audience.parse(row.name) for row in times]
+            place = audiences.when_said(place, said_in, message.sent_at)
         values = {
-            "audience_id": audiences.ensure_id(session, message.audience),
+            "audience_id": audiences.ensure_id(session, place),
             "platform_id": message.platform_id,
             "conversation": message.conversation,
             "role": message.role.value,
@@ -60,7 +66,7 @@ def put(
             "expired": False,
         }
         added = session.connection().execute(_ADD, values).one()
-        return to_message(added, message.audience), Change.NEW
+        return to_message(added, place), Change.NEW
     row, place = session.get_one(MessageRow, known.id), Audience.parse(known.name)
     if message.revision <= row.revision:
         return to_message(row, place), Change.UNCHANGED
@@ -147,8 +153,8 @@ def same_words(session: Session, message: Message) -> list[int]:
 
 
 def stored_in(session: Session, audience: Audience, limit: int) -> list[tuple[str, str]]:
-    """(conversation, platform id) of people's messages in a place, newest first."""
-    ids = audiences.readable_ids(session, Readable.of(audience))
+    """(conversation, platform id) of people's messages in a place at any time, newest first."""
+    ids = audiences.at_any_time(session, audience)
     rows = session.exec(
         select(MessageRow.conversation, MessageRow.platform_id)
         .where(col(MessageRow.audience_id).in_(ids), MessageRow.role == Role.USER.value)
@@ -315,9 +321,15 @@ def _mentions(message: NewMessage) -> dict[str, str]:
 _message: Table = MessageRow.__table__  # type: ignore[attr-defined]
 _ADD = insert(_message).returning(_message)
 _STORED = (
-    core_select(col(MessageRow.id), col(AudienceRow.name))
-    .join(AudienceRow, col(AudienceRow.id) == col(MessageRow.audience_id))
-    .where(col(MessageRow.platform_id) == bindparam("platform_id"), audiences.is_at_any_time)
+    core_select(col(AudienceRow.name), col(MessageRow.id))
+    .outerjoin(
+        MessageRow,
+        and_(
+            col(MessageRow.audience_id) == col(AudienceRow.id),
+            col(MessageRow.platform_id) == bindparam("platform_id"),
+        ),
+    )
+    .where(audiences.is_at_any_time)
 )
 _BY_ID = core_select(_message).where(
     _message.c.id.in_(numbers("ids")),

@@ -203,16 +203,6 @@ def remove_in(session: Session, audience_id: int) -> None:
     session.execute(delete(ReminderRow).where(col(ReminderRow.audience_id) == audience_id))
 
 
-def keep_digests(session: Session, old: int, new: int) -> None:
-    """Let the digests of one place be those of another, by id; delete its other reminders."""
-    session.execute(
-        update(ReminderRow)
-        .where(col(ReminderRow.audience_id) == old, col(ReminderRow.kind) == Kind.DIGEST.value)
-        .values(audience_id=new)
-    )
-    remove_in(session, old)
-
-
 def remove_for_message(session: Session, audience: Audience, message_key: str) -> int:
     """Delete what a message had asked for, because that message is gone. Counts them."""
     gone = session.execute(

@@ -81,7 +81,8 @@ def add(
 
     `data` are the bytes to keep, empty for none, and `size` is that of the file.
     """
-    audience_id = audiences.ensure_id(session, base.audience)
+    # by the base as it is now: its place may have become public while the file was read
+    audience_id = session.get_one(KnowledgeBaseRow, base.id).audience_id
     row = SourceRow(
         audience_id=audience_id,
         base_id=base.id,

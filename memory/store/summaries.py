@@ -13,7 +13,7 @@ from enum import StrEnum
 from sqlalchemy import and_, delete, or_
 from sqlmodel import Session, col, func, select
 
-from memory.store import audiences
+from memory.store import audiences, lineage
 from memory.store.facts import NAME_MARK
 from memory.tables import FactRow, MessageRow, SummaryRow, SummarySourceRow
 from memory.types import Audience, Kind, Readable, Ref
@@ -59,9 +59,13 @@ def put(
     sources: Collection[Source],
     now: datetime,
 ) -> bool:
-    """Store a summary in place of the one before; False when a source has changed meanwhile."""
+    """Store a summary in place of the one before; False when a source has changed meanwhile, or
+    is not of that place any more.
+    """
     audience_id = audiences.ensure_id(session, audience)
     remove(session, audience, about, name)
+    if lineage.places_of(session, [source.ref for source in sources]) - {audience_id}:
+        return False
     row = SummaryRow(
         audience_id=audience_id, kind=about.value, about=name, text=text, model=model, made_at=now
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -91,11 +92,14 @@ async def test_failing_read_deletes_nothing_and_leaves_the_rest_alone() -> None:
     ts = made.post("DALICE", user=ALICE, text="found")["ts"]
 
     conversations: list[Followed] = []
+    begun = asyncio.Event()
 
     async def followed() -> Sequence[Followed]:
-        return conversations
+        begun.set()
+        return tuple(conversations)
 
     async with slack_stage(made, followed=followed) as stage:
+        await begun.wait()  # the look at the start is over: it would take some of the failures
         conversations += [Followed(GENERAL, SINCE, {"1.1": ""}), Followed("DALICE", SINCE)]
         stage.slack.fail("conversations.history", *[Fault("fatal_error")] * 4)
         await stage.platform.read_again()

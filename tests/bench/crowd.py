@@ -29,7 +29,6 @@ from bot.messages import (
 )
 from bot.ports import ChatModel, Schema
 from bot.settings import Settings
-from memory.directory import Place
 from memory.ports import Embedder
 from memory.types import Audience, Person, Readable
 from tests.fakes import FakeEmbedder
@@ -104,7 +103,7 @@ class Crowd:
         """Make the channels, public all of them."""
         for number in range(self.channels):
             place = Audience(NAME, "local", f"c{number}")
-            await self.app.directory.set_place(place, Place(public=True))
+            await self.app.directory.change_place(place, public=True)
 
     async def feed(self, per_second: float, seconds: float, seed: int = 1) -> int:
         """Send events at a steady rate, whatever commits and answers do; gives how many.

@@ -260,7 +260,7 @@ async def test_what_is_set_at_the_same_time_is_all_set(desk: Desk) -> None:
     boss = Author(TARO, "taro", is_admin=True)
     joined = {"kind": EventKind.ACTION, "arguments": {"event": "joined"}, **here}
     for _ in range(5):
-        await desk.mind.directory.set_place(GENERAL, Place())
+        await desk.mind.directory.change_place(GENERAL, paused=False, listen=False, greeted=False)
         await asyncio.gather(
             desk.command("pause", **here),
             desk.say("", **joined),

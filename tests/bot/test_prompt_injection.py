@@ -24,7 +24,6 @@ from bot.model_extract import ModelExtractor
 from bot.research import MOST_SEARCHES
 from bot.responder import Responder
 from memory.base_router import BaseRouter
-from memory.directory import Place
 from memory.types import Fact, Message, Person, Readable
 from tests.fakes import GENERAL, HANAKO, HANAKO_DM, SECRET, TARO, TARO_DM, Desk, Mind
 from tests.memory.test_knowledge import made, new, pages
@@ -135,8 +134,8 @@ class Room:
         await self.mind.hear(plain["likes"], audience=SECRET, conversation="s", author=HANAKO)
         without_model = Desk.over(self.mind).extractor
         await without_model.drain()
-        await self.mind.directory.set_place(GENERAL, Place(public=True))
-        await self.mind.directory.set_place(SECRET, Place(public=False, listen=True))
+        await self.mind.directory.change_place(GENERAL, public=True)
+        await self.mind.directory.change_place(SECRET, public=False, listen=True)
         await self.mind.directory.join(SECRET, HANAKO)
         knowledge = made(self.mind)
         for name in ("leave", "roof"):

@@ -189,8 +189,7 @@ async def test_the_command_takes_digests_where_everything_is_heard(
     mind: Mind, desk: Desk, reminders: Reminders
 ) -> None:
     desk.commands = commands(desk, reminders)
-    place = await mind.directory.place(GENERAL)
-    await mind.directory.set_place(GENERAL, replace(place, listen=True))
+    await mind.directory.change_place(GENERAL, listen=True)
     given = await desk.command(
         "remind every Monday at 9, what did we decide?",
         audience=TARO_DM,
@@ -325,8 +324,7 @@ WISH = "every Monday at 9, what did we decide?"
 
 
 async def listen(mind: Mind, audience: Audience = GENERAL, *, on: bool = True) -> None:
-    place = await mind.directory.place(audience)
-    await mind.directory.set_place(audience, replace(place, listen=on))
+    await mind.directory.change_place(audience, listen=on)
 
 
 async def test_a_digest_needs_a_channel_that_listens(

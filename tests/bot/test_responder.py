@@ -8,7 +8,6 @@ import pytest
 
 from bot.errors import ModelMissing, ModelTimeout, ModelUnavailable
 from bot.messages import Author, Delta, EventKind, IncomingMessage, Reply, Status
-from memory.directory import Place
 from memory.errors import StoreUnavailable
 from memory.long_term import LongTermMemory
 from memory.store.places import Preferences
@@ -136,7 +135,7 @@ async def test_what_is_not_addressed_to_it_is_dropped_unless_it_listens(desk: De
     aside: dict[str, Any] = {"addressed": False, "audience": GENERAL, "place": GENERAL}
     assert (await desk.say("I like cats.", **aside)).silent
     assert await desk.mind.memory.messages_of(TARO, Readable.of(GENERAL)) == []
-    await desk.mind.directory.set_place(GENERAL, Place(listen=True))
+    await desk.mind.directory.change_place(GENERAL, listen=True)
     assert (await desk.say("I like cats.", **aside)).silent
     assert len(await desk.mind.memory.messages_of(TARO, Readable.of(GENERAL))) == 1
 

@@ -20,7 +20,6 @@ from bot.reminders import Reminders
 from bot.responder import Responder
 from bot.settings import Settings
 from memory.knowledge import Knowledge
-from memory.store.places import Place
 from memory.types import Audience, Person, Readable
 from memory.uninstalled import Uninstalled
 from tests.bot.test_reminders import Board
@@ -120,7 +119,7 @@ async def test_nothing_is_posted_where_it_is_gone_and_later_it_is(served: Desk, 
     board = Board(readable=Readable.of(HERE))
     posting = Reminders(mind.database, mind.directory, mind.memory, mind.clock)
     posting.attach({"discord": board})
-    await mind.directory.set_place(HERE, replace(Place(), listen=True))
+    await mind.directory.change_place(HERE, listen=True)
     for wish in ("every Monday at 9: what did we decide?", "明日9時に家賃を払うことを思い出させて"):
         message = served.incoming(wish, MIA, **at(HERE))
         assert await posting.take(message, translator("en")) is not None

@@ -57,8 +57,10 @@ class MemoryPrivacy:
     async def opened(self, public: Collection[Audience]) -> None:
         self.public.update(public)
 
-    async def closed(self, private: Collection[Audience]) -> frozenset[Audience]:
+    async def closed(self, private: Collection[Audience]) -> None:
         self.private.update(private)
+
+    async def of_members(self, private: Collection[Audience]) -> frozenset[Audience]:
         return frozenset(private)
 
 

@@ -380,7 +380,7 @@ async def test_choices_of_places_and_people_are_kept(mind: Mind) -> None:
     assert await mind.directory.preferences(TARO) == Preferences()
     place = Place(public=True, paused=True, listen=True, greeted=True)
     chosen = Preferences(paused=True, quiet=True, locale="ja", time_zone="Asia/Tokyo")
-    await mind.directory.set_place(GENERAL, place)
+    await mind.directory.change_place(GENERAL, public=True, paused=True, listen=True, greeted=True)
     await mind.directory.set_preferences(TARO, chosen)
     assert await mind.directory.place(GENERAL) == place
     assert await mind.directory.preferences(TARO) == chosen
@@ -389,8 +389,8 @@ async def test_choices_of_places_and_people_are_kept(mind: Mind) -> None:
 async def test_a_dm_reads_itself_public_places_and_the_private_ones_joined(mind: Mind) -> None:
     other_tenant = Audience("console", "elsewhere", "general")
     for place in (GENERAL, other_tenant):
-        await mind.directory.set_place(place, Place(public=True))
-    await mind.directory.set_place(SECRET, Place(public=False))
+        await mind.directory.change_place(place, public=True)
+    await mind.directory.change_place(SECRET, public=False)
     assert await mind.directory.readable_in_dm(TARO, TARO_DM) == Readable.of(TARO_DM, GENERAL)
     await mind.directory.join(SECRET, TARO)
     expected = Readable.of(TARO_DM, GENERAL, SECRET)

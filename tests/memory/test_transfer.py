@@ -83,16 +83,17 @@ async def test_everything_arrives_and_agrees(mind: Mind, other: Mind) -> None:
 
 async def test_a_private_place_stays_private_after_it_moved(mind: Mind, other: Mind) -> None:
     for text, public in (("one", False), ("two", True), ("three", False)):
-        await mind.directory.set_place(SECRET, Place(public=public))
+        await mind.directory.change_place(SECRET, public=public)
         await mind.state(f"The box of number {text}", said={"audience": SECRET})
     await imported(other, await exported(mind))
     await other.directory.load()
     everything = {f"The box of number {text}" for text in ("one", "two", "three")}
     members = await other.directory.readable_in(SECRET)
     assert {f.text for f in await other.memory.facts_about(TARO, members)} == everything
-    await other.directory.set_place(SECRET, Place(public=True))
+    await other.directory.change_place(SECRET, public=True)
     everybody = await other.directory.readable_in(SECRET)
-    assert await other.memory.facts_about(TARO, everybody) == []
+    shown = await other.memory.facts_about(TARO, everybody)
+    assert [fact.text for fact in shown] == ["The box of number two"]
 
 
 async def test_importing_twice_changes_nothing(mind: Mind, other: Mind) -> None:
@@ -218,7 +219,7 @@ async def test_a_line_with_a_field_of_the_wrong_kind_is_refused_by_its_number(
 ) -> None:
     await fill(mind)
     await mind.directory.set_preferences(TARO, Preferences(locale="ja"))
-    await mind.directory.set_place(GENERAL, Place(greeted=True))
+    await mind.directory.change_place(GENERAL, greeted=True)
     lines = await exported(mind)
     at = next(n for n, line in enumerate(lines) if line["type"] == kind)
     lines[at] |= changed
@@ -284,7 +285,7 @@ async def test_lines_of_another_tenant_are_refused(
 ) -> None:
     await mind.hear("猫が好きです")
     await mind.directory.set_preferences(TARO, Preferences(locale="ja"))
-    await mind.directory.set_place(GENERAL, Place(greeted=True))
+    await mind.directory.change_place(GENERAL, greeted=True)
     lines = [{**line, **changed} if line["type"] == kind else line for line in await exported(mind)]
     with pytest.raises(BadExport, match="another tenant"):
         await imported(other, lines)
@@ -292,7 +293,7 @@ async def test_lines_of_another_tenant_are_refused(
 
 async def test_a_pause_made_after_the_export_stays(mind: Mind) -> None:
     await mind.directory.set_preferences(TARO, Preferences(locale="ja"))
-    await mind.directory.set_place(GENERAL, Place(greeted=True))
+    await mind.directory.change_place(GENERAL, greeted=True)
     lines = await exported(mind)
     await mind.directory.change_preferences(TARO, paused=True)
     await mind.directory.change_place(GENERAL, paused=True)

@@ -21,7 +21,7 @@ from memory.reading import Document, MediaType, Page, ReadingLimits
 from memory.store import database as db
 from memory.store import inbox, reminders, summaries
 from memory.store.database import Database
-from memory.store.places import Place, Preferences
+from memory.store.places import Preferences
 from memory.store.reminders import NewReminder
 from memory.tables import FactRow
 from memory.types import Audience, Kind, Person, Readable, Ref
@@ -84,7 +84,7 @@ async def stored(mind: Mind, knowledge: Knowledge) -> None:
         "Basilisk figures", f"sqlite:///{mind.database.path}", GONE, MIA
     )
     await mind.directory.set_preferences(MIA, Preferences(locale="ja"))
-    await mind.directory.set_place(GONE, Place(listen=True, greeted=True))
+    await mind.directory.change_place(GONE, listen=True, greeted=True)
 
     def more(session: Session) -> None:
         waiting = {"text": "Wyvernholm 未処理"}
