@@ -14,7 +14,7 @@ test: $(VENV)/.developed
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: $(VENV)/.developed
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(VENV)/.developed
 	$(BIN)/ruff check .
