@@ -147,10 +147,11 @@ class Audiences:
             return Where.alone(Surface.UNKNOWN, here)
         public = not private_thread and is_public(channel)
         surface = Surface.PUBLIC if public else Surface.PRIVATE
+        everywhere = public_places(channel.guild)
+        # while the gateway is away, too: a reminder may be posted then
+        await self._privacy.opened(everywhere)
         if not self._is_live():
             return Where.alone(surface, here)
-        everywhere = public_places(channel.guild)
-        await self._privacy.opened(everywhere)
         itself = frozenset({here})
         if not public:
             await self._privacy.closed(itself)

@@ -236,7 +236,7 @@ class SlackDirectory:
         async for channel in pages:
             places[place_of(channel).surface].add(self.audience(channel["id"]))
         await self._privacy.opened(places[Surface.PUBLIC])
-        private = frozenset().union(*(places[surface] for surface in _PRIVATE))
+        private = places[Surface.PRIVATE] | places[Surface.GROUP_DM]
         await self._privacy.closed(private)
         return (await self._privacy.of_members(private)).union(*places.values())
 

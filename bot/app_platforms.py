@@ -60,7 +60,7 @@ def make_platforms(
                 dispatcher,
                 clock,
                 clean,
-                privacy=directory,
+                privacy=directory.privacy,
                 listens=directory.listens,
                 collects=knowledge.collects,
                 followed=lambda: _followed(memory, clock),
@@ -72,7 +72,7 @@ def make_platforms(
                 settings.discord_token.get_secret_value(),
                 inbox=dispatcher,
                 keep=directory,
-                privacy=directory,
+                privacy=directory.privacy,
                 ledger=Stored(memory, directory, knowledge),
                 rules=Rules(
                     allow_channels=frozenset(settings.allow_channels),

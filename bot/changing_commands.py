@@ -62,7 +62,8 @@ class ChangingCommands:
         if heard is None:
             return private(request.say("That message was forgotten; please say it anew."))
         if quoted is not None and heard.message.audience not in message.readable:
-            return private(request.say("I may not keep that message."))  # it was said in private
+            # it was said in private: known to those alone who were there
+            return private(request.say("I may not keep that message."))
         stated = facts_stated(heard.message) or [verbatim(heard.message)]
         outcome = await self._memory.remember(stated)
         lines = [

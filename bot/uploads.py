@@ -138,6 +138,8 @@ class Uploads:
 
     async def _offer(self, message: IncomingMessage, name: str, say: Translator) -> Reply:
         bases = await self._knowledge.bases(message.readable, name=name)
+        # not one of another time of this place: who reads that changes when the place does
+        bases = [base for base in bases if not base.audience.time]
         here = [base for base in bases if base.audience == message.audience]
         if not bases:
             return private(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
-from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
 from sqlmodel import Session
 
 from memory.ports import Clock
-from memory.store import access_tokens, locks, places, private_times, reminders
+from memory.privacy import PrivateTimes
+from memory.store import access_tokens, locks, places, reminders
 from memory.store.database import Database
 from memory.store.places import Place, Preferences, Standing
 from memory.types import Audience, Person, Readable
@@ -25,13 +23,8 @@ class Directory:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self.privacy = PrivateTimes(database, clock)
         self._listening: set[Audience] = set()
-        self._looking = asyncio.Lock()
-        self._state = ""
-        self._public: set[Audience] = set()
-        self._private: dict[Audience, datetime] = {}
-        """With when they were last seen to be so."""
-        self._times: defaultdict[Audience, set[Audience]] = defaultdict(set)
         self._locked: set[tuple[str, str]] = set()
 
     async def place(self, audience: Audience) -> Place:
@@ -49,7 +42,7 @@ class Directory:
         Whether it is `public` is kept here for the console's places; others ask their servers.
         """
         if "public" in changed:
-            await (self.opened if changed["public"] else self.closed)([audience])
+            await (self.privacy.opened if changed["public"] else self.privacy.closed)([audience])
 
         def change(session: Session) -> Place:
             chosen = replace(places.place(session, audience), **changed)
@@ -79,60 +72,13 @@ class Directory:
     async def set_preferences(self, person: Person, chosen: Preferences) -> None:
         await self._database.write(lambda s: places.set_preferences(s, person, chosen))
 
-    async def opened(self, public: Collection[Audience]) -> None:
-        """See `bot.ports.Privacy.opened`."""
-        async with self._looking:
-            await self._refresh()
-            for place in sorted(self._private.keys() & public):
-                until = self._private[place]
-                await self._database.write(lambda s: private_times.end(s, place, until))  # noqa: B023
-                await self._refresh()
-            self._public.update(public)
-
-    async def closed(self, private: Collection[Audience]) -> None:
-        """See `bot.ports.Privacy.closed`."""
-        async with self._looking:
-            await self._refresh()
-            now = self._clock()
-            if new := sorted(set(private) - self._private.keys()):
-                await self._database.write(lambda s: private_times.note(s, new, self._public, now))
-                await self._refresh()
-            self._public.difference_update(private)
-            self._private.update(dict.fromkeys(private, now))
-
-    async def of_members(self, private: Collection[Audience]) -> frozenset[Audience]:
-        """See `bot.ports.Privacy.of_members`."""
-        async with self._looking:
-            await self._refresh()
-        return self._of_members(private)
-
-    def _of_members(self, readable: Collection[Audience]) -> frozenset[Audience]:
-        private = self._private.keys() & readable
-        return frozenset(readable).union(*(self._times.get(place, ()) for place in private))
-
-    async def _refresh(self) -> None:
-        """Look what is private, if that has changed, in this process or another."""
-        found = self._database.inline(_STATE, (private_times.STATE,))
-        state = found[0][0] if found else ""
-        if state == self._state:
-            return
-
-        def read(session: Session) -> tuple[dict[Audience, datetime], list[Audience]]:
-            return private_times.noted(session), private_times.times(session)
-
-        noted, times = await self._database.read(read)
-        self._private = {p: max(since, self._private.get(p, since)) for p, since in noted.items()}
-        self._times.clear()
-        for each in times:
-            self._times[each.now].add(each)
-        self._state = state
-
     async def join(self, audience: Audience, person: Person) -> None:
         """Note that the person is in a private place of the console."""
         await self._database.write(lambda s: places.join(s, audience, person))
 
     async def readable_in_dm(self, person: Person, dm: Audience) -> Readable:
-        """The DM, the tenant's public places, and the private ones the person has joined.
+        """The DM, the tenant's public places, and the private ones the person has joined, with
+        their earlier times.
 
         For platforms whose membership is kept here (the console); others ask their servers.
         """
@@ -142,15 +88,16 @@ class Directory:
             return public, places.joined(session, person)
 
         public, joined = await self._database.read(find)
-        return Readable(frozenset([dm, *public]) | await self.of_members(joined))
+        return Readable(frozenset([dm, *public]) | await self.privacy.of_members(joined))
 
     async def readable_in(self, channel: Audience) -> Readable:
-        """The tenant's public places, and the channel itself."""
-
+        """The tenant's public places, and the channel itself, with its earlier times while it is
+        private.
+        """
         public = await self._database.read(
             lambda s: places.public_places(s, channel.platform, channel.tenant)
         )
-        return Readable(frozenset(public) | await self.of_members([channel]))
+        return Readable(frozenset(public) | await self.privacy.of_members([channel]))
 
     async def get(self, key: str) -> str | None:
         """A value that the installation keeps for itself."""
@@ -203,6 +150,3 @@ class Directory:
 
         await self._database.write(stop)
         await self.change_preferences(person, paused=True)
-
-
-_STATE = "SELECT value FROM key_value WHERE key = ?"

@@ -239,8 +239,7 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
         raise BadExport("The file is empty.")
     _expect_header(header)
     prefix = f"{header['platform']}:{header['tenant']}:"
-    new = [place for place in _private(header, prefix) if not audiences.at_any_time(session, place)]
-    private_times.note(session, new, (), now)
+    moved = _take_private(session, _private(header, prefix), now)
     done, ids = Imported(), _Ids()
     superseded: list[tuple[int, int]] = []
     replies: list[tuple[int, int, Line]] = []
@@ -252,6 +251,7 @@ def take_in(session: Session, given: Iterable[Line], ledger: Ledger, now: dateti
             elif line["type"] == "person":
                 _take_person(session, line)
             elif line["type"] == "message":
+                line = {**line, "audience": moved.get(line["audience"], line["audience"])}
                 if _take_message(session, line, ledger, now, ids, done):
                     replies.append((number, ids.messages[line["id"]], line))
             else:
@@ -284,6 +284,22 @@ def _expect(line: Line, number: int, prefix: str) -> None:
 def _expect_field(line: Mapping[str, Any], name: str, kind: Any, number: int) -> None:
     if name not in line or not isinstance(line[name], kind):
         raise BadExport(f"Line {number}: {name!r} is missing or of the wrong type")
+
+
+def _take_private(session: Session, private: Iterable[Audience], now: datetime) -> dict[str, str]:
+    """Note what is private in the file and new here. What was said there in private in a place
+    that is known here, and public, is not widened: gives its places by the names to take.
+    """
+    places_ = list(private)
+    new = [place for place in places_ if not audiences.at_any_time(session, place)]
+    private_times.note(session, new)
+    here = private_times.noted(session)
+    moved = {}
+    for place in places_:
+        if place not in here:
+            moved[str(place)] = str(place.ended_time(now))
+            moved[str(place.open_time)] = str(place)
+    return moved
 
 
 def _private(header: Line, prefix: str) -> list[Audience]:
@@ -375,7 +391,7 @@ def _take_message(
         return False
     if line["expired"]:
         session.get_one(MessageRow, stored.id).expired = True
-    audience_id = audiences.ensure_id(session, audience)
+    audience_id = audiences.ensure_id(session, stored.audience)
     words = texts.of_message(stored, findable=line["findable"])
     if words is not None:
         records.index(session, audience_id, Ref(Kind.MESSAGE, stored.id), words, now)
@@ -430,11 +446,14 @@ def _take_fact(
     if not evidence:
         return
     rows = [session.get_one(MessageRow, item.message_id) for item in evidence]
-    # the messages may be here already, in another time of the same place
+    # the messages may be here already, in other times of the same place
     said_in = audiences.names(session, [row.audience_id for row in rows])
-    if len(said_in) > 1 or any(place.now != audience.now for place in said_in.values()):
+    if any(place.now != audience.now for place in said_in.values()):
         raise ValueError("a fact may not be read where its evidence may not")
-    here, audience = next(iter(said_in.items()))
+    here = rows[0].audience_id
+    audience = said_in[here]
+    evidence = tuple(e for e, row in zip(evidence, rows, strict=True) if row.audience_id == here)
+    rows = [row for row in rows if row.audience_id == here]
     for item, row in zip(evidence, rows, strict=True):
         if not row.expired and item.span.end > len(row.text):
             raise ValueError("evidence beyond the end of its message")

@@ -14,7 +14,7 @@ from sqlmodel import Session, col, select
 from memory.store import audiences
 from memory.store.facts import LARGEST_ID
 from memory.tables import ReminderRow
-from memory.types import Audience, Person, Readable
+from memory.types import Audience, Person
 
 
 class Kind(StrEnum):
@@ -67,9 +67,10 @@ class Reminder:
 def add(session: Session, new: NewReminder, now: datetime) -> Reminder:
     """Store a reminder; the same message asking again changes nothing."""
     audience_id = audiences.ensure_id(session, new.audience)
+    times = audiences.at_any_time(session, new.audience)
     row = session.exec(
         select(ReminderRow).where(
-            ReminderRow.audience_id == audience_id, ReminderRow.message_key == new.message_key
+            col(ReminderRow.audience_id).in_(times), ReminderRow.message_key == new.message_key
         )
     ).first()
     if row is None:
@@ -104,7 +105,7 @@ def due(session: Session, now: datetime) -> list[Reminder]:
 
 def of_person(session: Session, person: Person, audience: Audience) -> list[Reminder]:
     """A person's reminders in one place, next first."""
-    here = audiences.readable_ids(session, Readable.of(audience))
+    here = audiences.at_any_time(session, audience)
     rows = session.exec(
         select(ReminderRow)
         .where(ReminderRow.person == str(person), col(ReminderRow.audience_id).in_(here))
@@ -208,7 +209,7 @@ def remove_for_message(session: Session, audience: Audience, message_key: str) -
     gone = session.execute(
         delete(ReminderRow)
         .where(
-            col(ReminderRow.audience_id) == audiences.ensure_id(session, audience),
+            col(ReminderRow.audience_id).in_(audiences.at_any_time(session, audience)),
             col(ReminderRow.message_key) == message_key,
         )
         .returning(col(ReminderRow.id))
@@ -223,7 +224,7 @@ def count(session: Session) -> int:
 
 def _all(session: Session, rows: Sequence[ReminderRow]) -> list[Reminder]:
     found = audiences.names(session, [row.audience_id for row in rows])
-    return [_to_reminder(row, found[row.audience_id]) for row in rows]
+    return [_to_reminder(row, found[row.audience_id].now) for row in rows]
 
 
 def _to_reminder(row: ReminderRow, audience: Audience) -> Reminder:

@@ -136,7 +136,7 @@ async def test_what_was_public_before_is_public_again(mind: Mind) -> None:
 async def test_what_is_handled_late_goes_where_it_was_said(mind: Mind, place: Audience) -> None:
     said_at = mind.clock()
     mind.clock.advance(minutes=5)
-    await mind.directory.closed([place])
+    await mind.directory.privacy.closed([place])
     await tell(mind, "The red box is mine", sent_at=said_at)
     mind.clock.advance(minutes=5)
     await opened(mind, public=True)
@@ -145,21 +145,64 @@ async def test_what_is_handled_late_goes_where_it_was_said(mind: Mind, place: Au
     assert await known_to_hanako(mind) == {"The blue box is mine"}
 
 
+async def test_after_a_restart_what_is_late_is_taken_for_private(
+    mind: Mind, place: Audience
+) -> None:
+    await tell(mind, "The red box is mine")
+    mind.clock.advance(days=9)
+    said_at = mind.clock()
+    again = Directory(mind.database, mind.clock)
+    mind.clock.advance(days=1)
+    await again.privacy.opened([place])
+    await tell(mind, "The green box is mine", sent_at=said_at)
+    assert await found(mind, await again.readable_in(place)) == set()
+
+
+async def test_many_that_open_at_once_are_set_apart(mind: Mind) -> None:
+    places = [Audience("slack", "T1", f"C{n}") for n in range(30)]
+    await mind.directory.privacy.closed(places)
+    for each in places[::3]:
+        await mind.state("The red box is mine", said={"audience": each})
+    other = Directory(mind.database, mind.clock)
+    await asyncio.gather(mind.directory.privacy.opened(places), other.privacy.opened(places[::2]))
+    assert await found(mind, Readable(frozenset(places))) == set()
+    await mind.directory.privacy.closed(places)
+    theirs = await mind.directory.privacy.of_members(places)
+    assert await found(mind, Readable(theirs)) == {"The red box is mine"}
+
+
+async def test_reminders_of_a_public_place_outlive_its_closing(mind: Mind) -> None:
+    await opened(mind, public=True)
+    wish = NewReminder(
+        TARO, "taro", SECRET, "c", "m1", Kind.REMINDER, "water the plants", {}, "UTC", "en",
+        mind.clock(),
+    )  # fmt: skip
+    await mind.hear("remind us to water the plants", audience=SECRET, platform_id="m1")
+    await mind.database.write(lambda s: reminders.add(s, wish, mind.clock()))
+    await opened(mind, public=False)
+    mine = await mind.database.read(lambda s: reminders.of_person(s, TARO, SECRET))
+    assert [(each.text, each.audience) for each in mine] == [("water the plants", SECRET)]
+    await mind.memory.source_deleted(SECRET, "m1")
+    assert await mind.database.read(lambda s: reminders.of_person(s, TARO, SECRET)) == []
+
+
 async def test_what_another_process_notes_is_known_here(mind: Mind, place: Audience) -> None:
     other = Directory(mind.database, mind.clock)
     await tell(mind, "The red box is mine")
-    await other.opened([place])
-    await other.closed([place])
+    await other.privacy.opened([place])
+    await other.privacy.closed([place])
     await tell(mind, "The green box is mine")
-    await mind.directory.opened([place])
+    await mind.directory.privacy.opened([place])
     assert await found(mind, await mind.directory.readable_in(place)) == set()
 
 
 async def test_a_look_in_the_middle_of_another_is_not_lost(mind: Mind, place: Audience) -> None:
     await tell(mind, "The red box is mine")
-    await asyncio.gather(mind.directory.opened([place]), mind.directory.closed([place]))
+    await asyncio.gather(
+        mind.directory.privacy.opened([place]), mind.directory.privacy.closed([place])
+    )
     await tell(mind, "The green box is mine")
-    await mind.directory.opened([place])
+    await mind.directory.privacy.opened([place])
     assert await found(mind, await mind.directory.readable_in(place)) == set()
 
 
@@ -188,7 +231,7 @@ async def test_two_who_notice_at_once_set_it_apart_once(mind: Mind, place: Audie
     await late.load()
     await opened(mind, public=True)
     await tell(mind, "The green box is mine")
-    await late.opened([place])
+    await late.privacy.opened([place])
     assert await known_to_hanako(mind) == {"The green box is mine"}
 
 
@@ -248,7 +291,7 @@ async def test_a_pause_lasts_and_a_reply_keeps_what_it_was_made_from(
     await mind.directory.change_place(place, paused=True)
     answered = await mind.reply("It is red.", [Ref(Record.FACT, fact.id)], audience=TARO_DM)
     await mind.directory.change_place(place, public=True)
-    await mind.directory.opened([place])
+    await mind.directory.privacy.opened([place])
     assert (await mind.directory.place(place.ended_time(mind.clock()))).paused
     mine = await mind.directory.readable_in_dm(TARO, TARO_DM)
     shown = await mind.memory.history(answered.conversation, mine, 10)

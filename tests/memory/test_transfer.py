@@ -96,6 +96,29 @@ async def test_a_private_place_stays_private_after_it_moved(mind: Mind, other: M
     assert [fact.text for fact in shown] == ["The box of number two"]
 
 
+async def test_what_was_private_there_is_not_widened_where_the_place_is_public(
+    mind: Mind, other: Mind
+) -> None:
+    for text, public in (("one", True), ("two", False)):
+        await mind.directory.change_place(SECRET, public=public)
+        await mind.state(f"The box of number {text}", said={"audience": SECRET})
+    await other.directory.change_place(SECRET, public=True)
+    await other.state("The box of number three", said={"audience": SECRET})
+    lines = await exported(mind)
+    for _ in range(2):
+        await imported(other, lines)
+        await other.embedding.drain()
+        assert await other.problems() == []
+        everybody = await other.directory.readable_in(SECRET)
+        shown = {fact.text for fact in await other.memory.facts_about(TARO, everybody)}
+        assert shown == {"The box of number one", "The box of number three"}
+        hits = await other.memory.recall("box number two", everybody, 9)
+        assert not any("two" in hit.text for hit in hits)
+    await other.directory.change_place(SECRET, public=False)
+    members = await other.directory.readable_in(SECRET)
+    assert len(await other.memory.facts_about(TARO, members)) == 3
+
+
 async def test_importing_twice_changes_nothing(mind: Mind, other: Mind) -> None:
     await fill(mind)
     lines = await exported(mind)
