@@ -74,6 +74,11 @@ def at_any_time(session: Session, place: Audience) -> dict[int, Audience]:
     return {id_: Audience.parse(name) for id_, name in rows if id_ is not None}
 
 
+def open_at_any_time(session: Session, place: Audience) -> dict[int, Audience]:
+    """As `at_any_time`; nothing of a locked tenant."""
+    return {} if is_locked(session, place) else at_any_time(session, place)
+
+
 def name_range(place: Audience) -> dict[str, str]:
     """The parameters of `is_at_any_time`."""
     first = f"{place.now}~ended~"

@@ -154,7 +154,7 @@ def same_words(session: Session, message: Message) -> list[int]:
 
 def stored_in(session: Session, audience: Audience, limit: int) -> list[tuple[str, str]]:
     """(conversation, platform id) of people's messages in a place at any time, newest first."""
-    ids = audiences.at_any_time(session, audience)
+    ids = audiences.open_at_any_time(session, audience)
     rows = session.exec(
         select(MessageRow.conversation, MessageRow.platform_id)
         .where(col(MessageRow.audience_id).in_(ids), MessageRow.role == Role.USER.value)

@@ -105,7 +105,7 @@ def due(session: Session, now: datetime) -> list[Reminder]:
 
 def of_person(session: Session, person: Person, audience: Audience) -> list[Reminder]:
     """A person's reminders in one place, next first."""
-    here = audiences.at_any_time(session, audience)
+    here = audiences.open_at_any_time(session, audience)
     rows = session.exec(
         select(ReminderRow)
         .where(ReminderRow.person == str(person), col(ReminderRow.audience_id).in_(here))
