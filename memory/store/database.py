@@ -29,7 +29,7 @@ T = TypeVar("T")
 PAGE_SIZE = 16384
 """Bytes. Holds rows of up to 768 float32 dimensions in a clustered table without spilling."""
 
-CACHE_KILOBYTES = 8_192
+CACHE_KILOBYTES = 4_096
 """Of each connection, of which there are `READERS` and the writer. The system caches the file as
 well, once for all of them."""
 
