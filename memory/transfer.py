@@ -6,7 +6,7 @@ what was forgotten on the importing side stays forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -286,16 +286,15 @@ def _expect_field(line: Mapping[str, Any], name: str, kind: Any, number: int) ->
         raise BadExport(f"Line {number}: {name!r} is missing or of the wrong type")
 
 
-def _take_private(session: Session, private: Iterable[Audience], now: datetime) -> dict[str, str]:
+def _take_private(session: Session, private: Sequence[Audience], now: datetime) -> dict[str, str]:
     """Note what is private in the file and new here. What was said there in private in a place
     that is known here, and public, is not widened: gives its places by the names to take.
     """
-    places_ = list(private)
-    new = [place for place in places_ if not audiences.at_any_time(session, place)]
+    new = [place for place in private if not audiences.at_any_time(session, place)]
     private_times.note(session, new)
     here = private_times.noted(session)
     moved = {}
-    for place in places_:
+    for place in private:
         if place not in here:
             moved[str(place)] = str(place.ended_time(now))
             moved[str(place.open_time)] = str(place)

@@ -39,9 +39,13 @@ class _Address:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read `platform:tenant:name`. Raises ValueError when a part is missing."""
-        platform, _, rest = text.partition(":")
-        tenant, _, name = rest.partition(":")
-        return cls(platform, tenant, name)
+        return cls(*_parts(text))
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    platform, _, rest = text.partition(":")
+    tenant, _, name = rest.partition(":")
+    return platform, tenant, name
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,9 +79,7 @@ class Audience(_Address):
         """As written by `str`. Raises ValueError when a part is missing."""
         timed = _TIMED.fullmatch(text)
         place, time = timed.groups() if timed else (text, "")
-        platform, _, rest = place.partition(":")
-        tenant, _, name = rest.partition(":")
-        return cls(platform, tenant, name, time)
+        return cls(*_parts(place), time)
 
     @property
     def now(self) -> Self:

@@ -36,18 +36,24 @@ class Origin(NamedTuple):
 
 def origin(session: Session, refs: Collection[Ref]) -> Origin:
     """What the records are now."""
-    connection = session.connection()
+    direct = of_records(session, refs)
+    replies = [ref.key for ref in refs if ref.kind is Kind.MESSAGE]
+    if not replies:
+        return direct
+    behind = session.connection().execute(_BEHIND, {"keys": replies}).scalars()
+    return Origin(direct.places.union(behind), direct.whole)
+
+
+def of_records(session: Session, refs: Collection[Ref]) -> Origin:
+    """As `origin`, without what the records were made from."""
     found: set[int] = set()
     whole = True
     for kind, _ in _ROWS:
         ids = {ref.id for ref in refs if ref.kind is kind}
         if ids:
-            rows = connection.execute(_RECORDS[kind], {"ids": list(ids)}).all()
+            rows = session.connection().execute(_RECORDS[kind], {"ids": list(ids)}).all()
             found.update(place for place, _ in rows)
             whole = whole and sum(left for _, left in rows) == len(ids)
-    replies = [ref.key for ref in refs if ref.kind is Kind.MESSAGE]
-    if replies:
-        found.update(connection.execute(_BEHIND, {"keys": replies}).scalars())
     return Origin(frozenset(found), whole)
 
 
@@ -82,17 +88,6 @@ def closed(
     return {
         Ref.from_key(key).id for key in session.connection().execute(_ELSEWHERE, here).scalars()
     }
-
-
-def places_of(session: Session, refs: Collection[Ref]) -> set[int]:
-    """Ids of the places of the records themselves."""
-    connection = session.connection()
-    found: set[int] = set()
-    for kind, _ in _ROWS:
-        ids = [ref.id for ref in refs if ref.kind is kind]
-        if ids:
-            found.update(place for place, _ in connection.execute(_RECORDS[kind], {"ids": ids}))
-    return found
 
 
 def places(session: Session, refs: Collection[Ref]) -> Readable:

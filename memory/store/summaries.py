@@ -64,7 +64,8 @@ def put(
     """
     audience_id = audiences.ensure_id(session, audience)
     remove(session, audience, about, name)
-    if lineage.places_of(session, [source.ref for source in sources]) - {audience_id}:
+    made_from = lineage.of_records(session, [source.ref for source in sources])
+    if made_from.places - {audience_id}:
         return False
     row = SummaryRow(
         audience_id=audience_id, kind=about.value, about=name, text=text, model=model, made_at=now
